@@ -22,8 +22,8 @@
 //
 // After SET NX the package waits two seconds and checks the key twice before
 // the first ID. So it notices a program of the original that was between its
-// GET and its SET. It first takes the numbers that the original tries last. It
-// never writes the keys Index and Edit of the original.
+// GET and its SET. It begins with the highest number, because the original
+// counts up. It never writes the keys Index and Edit of the original.
 //
 // # Ticks
 //

@@ -23,23 +23,8 @@ var (
 
 	// ErrClosed means that the number was given back. It also matches
 	// [snowfence.ErrClosed], because waiting does not help.
-	ErrClosed error = closed{}
+	ErrClosed = fmt.Errorf("the worker number was given back: %w", snowfence.ErrClosed)
 )
-
-type closed struct{}
-
-func (closed) Error() string        { return "the worker number was given back" }
-func (closed) Is(target error) bool { return target == snowfence.ErrClosed }
-
-// foreign is the loss of a number whose key another program wrote. found is
-// when the key expires, as Redis says it.
-func foreign(number, found int64) error {
-	what := "set or renewed"
-	if found == gone {
-		what = "deleted"
-	}
-	return fmt.Errorf("workerid: %w: another program %s the key of number %d", ErrLost, what, number)
-}
 
 // unheard is an error for a caller that stopped waiting. It matches why, and
 // does not show it: often it was the generator.
@@ -49,8 +34,3 @@ type unheard struct {
 }
 
 func (u unheard) Unwrap() []error { return []error{u.error, u.ended} }
-
-func late(number int64) error {
-	return fmt.Errorf("workerid: %w: Redis has not acknowledged a renewal of number %d within the TTL",
-		ErrLost, number)
-}

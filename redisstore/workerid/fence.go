@@ -12,26 +12,19 @@ import (
 )
 
 // Fence is a [snowfence.Fence] over a number. When the number is lost it seals
-// its generator at once, and takes another one.
+// its generator at once, and takes another one. It ends with its generator.
 type Fence struct {
 	r      *Registrar
 	scheme *snowfence.Scheme
 	layout snowfence.Layout
+	life   context.Context // ends with the fence
+	end    context.CancelFunc
 
 	mu      sync.Mutex
-	w       *Worker            // nil while there is none
-	handed  bool               // a generator has the grant of w
-	owed    *Worker            // sealed, and not yet given back
-	unused  int64              // of owed: the first millisecond without an ID
-	seal    func() int64       // of the bound generator; nil when there is none
-	stop    context.CancelFunc // of the goroutine that takes another number; nil when there is none
-	trouble error              // why there is no number
-	closed  bool
-	changed chan struct{} // closed and replaced when any of these change
-}
-
-func newFence(r *Registrar, s *snowfence.Scheme) *Fence {
-	return &Fence{r: r, scheme: s, layout: s.Layout(), changed: make(chan struct{})}
+	w       *Worker       // nil while there is none; kept when it was given back
+	seal    func() int64  // of the bound generator; nil when there is none
+	trouble error         // why there is no number
+	changed chan struct{} // closed and replaced when w or its end changes
 }
 
 // fits refuses a scheme that cannot use the numbers, or only for a part of the
@@ -50,17 +43,21 @@ func (r *Registrar) fits(s *snowfence.Scheme) error {
 	return nil
 }
 
-// adopt makes the number the fence's. mu is held.
+// adopt makes the number the fence's.
 func (f *Fence) adopt(w *Worker) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
-	}
-	if w.fence != nil {
+	switch {
+	case f.life.Err() != nil:
+		return ErrClosed
+	case w.err != nil:
+		return fmt.Errorf("workerid: number %d: %w", w.number, w.err)
+	case w.fence != nil:
 		return fmt.Errorf("workerid: number %d has a fence already: use that one", w.number)
 	}
-	w.fence, f.w, f.handed, f.trouble = f, w, false, nil
+	w.fence, f.w = f, w
 	f.tell()
 	return nil
 }
@@ -80,17 +77,6 @@ func (f *Fence) wake() {
 // Scheme implements [snowfence.Fence].
 func (f *Fence) Scheme() *snowfence.Scheme { return f.scheme }
 
-// Number returns the number that the fence has now, and false while it has
-// none.
-func (f *Fence) Number() (int64, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.w == nil {
-		return 0, false
-	}
-	return f.w.number, true
-}
-
 // Bind implements [snowfence.Binder].
 func (f *Fence) Bind(seal func() int64) (func(), error) {
 	f.mu.Lock()
@@ -102,28 +88,16 @@ func (f *Fence) Bind(seal func() int64) (func(), error) {
 	return sync.OnceFunc(f.unbind), nil
 }
 
-// unbind leaves a number to run out if its grant was not given back, so that no
-// other generator gets it.
+// unbind ends the fence. It leaves a number that was not given back to run out,
+// so that no other generator gets its ticks.
 func (f *Fence) unbind() {
+	f.end()
 	f.mu.Lock()
 	w := f.w
 	f.seal = nil
-	f.rest()
-	if w == nil || !f.handed {
-		f.mu.Unlock()
-		return
-	}
-	f.w = nil
 	f.mu.Unlock()
-	w.finish(fmt.Errorf("workerid: number %d: %w: its generator ended", w.number, ErrClosed))
-}
-
-// rest ends the search for another number. mu is held.
-func (f *Fence) rest() {
-	if f.stop != nil {
-		f.stop()
-		f.stop = nil
-		f.r.searching(f, false)
+	if w != nil {
+		w.finish(ErrClosed)
 	}
 }
 
@@ -134,17 +108,13 @@ func (f *Fence) Held(after int64) (snowfence.Grant, bool) {
 	return f.hand(after)
 }
 
-// hand gives out the grant if it reaches past the tick after. mu is held.
+// hand returns the grant if it reaches past the tick after. mu is held.
 func (f *Fence) hand(after int64) (snowfence.Grant, bool) {
 	if f.w == nil {
 		return snowfence.Grant{}, false
 	}
 	g, ok := f.w.grant(f)
-	if !ok || g.Until <= after {
-		return snowfence.Grant{}, false
-	}
-	f.handed = true
-	return g, true
+	return g, ok && g.Until > after
 }
 
 // grant returns the ticks of a number. The invariant: From is not below the
@@ -158,7 +128,7 @@ func (w *Worker) grant(f *Fence) (snowfence.Grant, bool) {
 	}
 	g := snowfence.Grant{
 		Node:  w.number,
-		From:  max(f.layout.TickOf(time.UnixMilli(w.from)), 0),
+		From:  w.first(f),
 		Until: min(f.layout.TickOf(time.UnixMilli(w.expiry)), f.scheme.MaxTick()+1),
 	}
 	return g, g.From < g.Until
@@ -175,17 +145,14 @@ func (f *Fence) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 	for {
 		f.mu.Lock()
 		g, ok := f.hand(after)
-		closed, changed, why := f.closed, f.changed, f.why(after)
-		if !ok && !closed && f.w == nil {
-			f.search()
-		}
+		changed, why := f.changed, f.why(after)
 		f.mu.Unlock()
 		switch {
 		case ok:
 			return g, nil
-		case closed:
+		case f.life.Err() != nil:
 			return g, fmt.Errorf("workerid: the fence: %w", ErrClosed)
-		case wait(ctx, changed, nil) < 0:
+		case wait(ctx, changed, f.life.Done()) < 0:
 			return g, unheard{fmt.Errorf("workerid: %w: %w", snowfence.ErrFenced, why), ctx.Err()}
 		}
 	}
@@ -193,13 +160,13 @@ func (f *Fence) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 
 // why says what a grant past after waits for. mu is held.
 func (f *Fence) why(after int64) error {
-	switch {
-	case f.w == nil && f.trouble == nil:
-		return errors.New("a number is being taken")
-	case f.w == nil:
+	if f.w == nil {
 		return f.trouble
 	}
-	ahead := f.layout.TimeOf(after).Sub(time.UnixMilli(f.w.redisTime())).Round(time.Millisecond)
+	f.w.mu.Lock()
+	now := f.w.seen.at(time.Now())
+	f.w.mu.Unlock()
+	ahead := f.layout.TimeOf(after).Sub(time.UnixMilli(now)).Round(time.Millisecond)
 	if ahead < f.r.o.TTL {
 		return errors.New("a renewal is not acknowledged by Redis yet")
 	}
@@ -207,12 +174,8 @@ func (f *Fence) why(after int64) error {
 		ahead, f.r.o.TTL)
 }
 
-// redisTime is about what Redis calls now.
-func (w *Worker) redisTime() int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.seen.at(time.Now())
-}
+// first returns the first tick of the grant.
+func (w *Worker) first(f *Fence) int64 { return max(f.layout.TickOf(time.UnixMilli(w.from)), 0) }
 
 // lose is called when a number is over. It seals the generator and returns the
 // first millisecond without an ID.
@@ -222,22 +185,21 @@ func (f *Fence) lose(w *Worker, why error) (unused int64) {
 		f.mu.Unlock()
 		return 0
 	}
-	seal, handed := f.seal, f.handed
-	f.w, f.handed, f.trouble = nil, false, why
-	f.closed = f.closed || isClosed(why)
+	seal := f.seal
 	f.mu.Unlock()
-	switch {
-	case handed && seal != nil:
+	unused = math.MaxInt64 // without a generator nobody knows
+	if seal != nil {
 		unused = f.start(seal())
-	case handed:
-		unused = math.MaxInt64 // the holder of the grant may use all of it
+	}
+	if !errors.Is(why, ErrLost) {
+		f.end()
+		return unused
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.seal != nil && !f.closed {
-		f.search()
-	}
+	f.w, f.trouble = nil, why
 	f.tell()
+	go f.search()
 	return unused
 }
 
@@ -246,98 +208,53 @@ func (f *Fence) start(tick int64) int64 {
 	return f.layout.TimeOf(tick).Add(time.Millisecond - 1).UnixMilli()
 }
 
-// search takes another number in the background. mu is held.
+// search takes numbers until the fence has one, or ends.
 func (f *Fence) search() {
-	if f.stop != nil {
-		return
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	f.stop = stop
-	f.r.searching(f, true)
-	go f.find(ctx)
-}
-
-// find takes a number until it has one, or ctx ends.
-func (f *Fence) find(ctx context.Context) {
-	for ctx.Err() == nil {
-		w, err := f.r.RegisterOne(ctx)
-		if err == nil && f.found(ctx, w) {
-			return
+	for f.life.Err() == nil {
+		w, err := f.r.RegisterOne(f.life)
+		if err == nil {
+			if err = f.adopt(w); err == nil {
+				return
+			}
+			_ = w.Close() // what is not given back runs out
 		}
 		f.mu.Lock()
 		f.trouble = err
-		f.tell()
 		f.mu.Unlock()
-		pause(ctx, again)
+		pause(f.life, again)
 	}
-}
-
-// found adopts a number, or closes it because no call waits for it any more. It
-// returns false if the number was lost meanwhile.
-func (f *Fence) found(ctx context.Context, w *Worker) bool {
-	f.mu.Lock()
-	if ctx.Err() == nil {
-		defer f.mu.Unlock()
-		err := f.adopt(w)
-		if err == nil {
-			f.rest()
-		}
-		return err == nil
-	}
-	f.mu.Unlock()
-	_ = w.Close() // what is not given back runs out
-	return true
 }
 
 // Release implements [snowfence.Fence]. The number expires when its last tick
 // is over. Release does nothing for a number that was lost.
 func (f *Fence) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	f.mu.Lock()
-	f.rest()
 	w := f.w
-	if w != nil {
-		f.w, f.owed, f.unused = nil, w, 0
-		if cur, _ := w.grant(f); cur.Node == g.Node && cur.From == g.From {
-			f.unused = f.start(used)
-		} else if f.handed {
-			f.unused = math.MaxInt64 // another grant is given back, and this one may be in use
-		}
-		f.handed = false
-	}
-	owed, unused := f.owed, f.unused
 	f.mu.Unlock()
-	if w != nil {
-		w.finish(fmt.Errorf("workerid: number %d: %w", w.number, ErrClosed))
-	}
-	if owed == nil || !isClosed(owed.Err()) {
+	if w == nil || g.Node != w.number || g.From != w.first(f) {
 		return nil
 	}
-	if err := owed.giveBack(ctx, unused); err != nil {
-		return err
+	f.end()
+	w.finish(ErrClosed)
+	if errors.Is(w.Err(), ErrLost) {
+		return nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.owed = nil
-	return nil
+	return w.giveBack(ctx, f.start(used))
 }
 
 // Close seals the generator and gives the number back, and waits for that at
 // most five seconds. Closing the generator does the same, so then Close is not
 // needed.
 func (f *Fence) Close() error {
+	f.end()
 	f.mu.Lock()
-	f.closed = true
-	f.rest()
 	w := f.w
-	f.tell()
 	f.mu.Unlock()
 	if w == nil {
 		return nil
 	}
 	return w.Close()
 }
-
-func isClosed(err error) bool { return errors.Is(err, ErrClosed) }
 
 var (
 	_ snowfence.Fence  = (*Fence)(nil)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -26,17 +28,17 @@ type RegisterConf struct {
 	Shared          bool  // as Options.Shared; the original has none
 }
 
-// process is the registration of this process. The original has one for each
-// process, too.
-type process struct {
-	turn sync.Mutex // held while numbers are taken or given back
+// registered is the registration of this process, nil for none. The original
+// has one for each process, too.
+var (
+	turn       sync.Mutex // held while numbers are taken or given back
+	registered atomic.Pointer[registration]
+)
 
-	mu     sync.Mutex
-	r      *Registrar
+type registration struct {
+	*Registrar
 	client rueidis.Client
 }
-
-var registered process
 
 // RegisterOne gives back the numbers of this process, and takes one. It returns
 // −2 if the configuration is wrong, and −1 if it got no number; the log says
@@ -66,17 +68,51 @@ func TryRegisterMany(c RegisterConf) ([]int32, error) {
 	if c.TotalCount < 1 {
 		return []int32{-1}, fmt.Errorf("workerid: TotalCount is %d: it is 1 or more", c.TotalCount)
 	}
-	return registered.register(c)
+	turn.Lock()
+	defer turn.Unlock()
+	giveBack()
+	ids := slices.Repeat([]int32{-1}, int(c.TotalCount))
+	client, err := rueidis.NewClient(c.clientOption())
+	if err != nil {
+		return ids, fmt.Errorf("workerid: connecting to %s: %w", c.Address, err)
+	}
+	r, err := New(client, c.options())
+	if err != nil {
+		client.Close()
+		return ids, err
+	}
+	registered.Store(&registration{r, client})
+	ws, err := r.RegisterMany(context.Background(), int(c.TotalCount))
+	for i, w := range ws {
+		ids[i] = int32(w.number)
+	}
+	return ids, err
 }
 
 // UnRegister gives back the numbers of this process. It first seals generators
 // over [FenceOf]. If your program makes IDs from the numbers in another way,
 // stop that before.
-func UnRegister() { registered.unRegister() }
+func UnRegister() {
+	turn.Lock()
+	defer turn.Unlock()
+	giveBack()
+}
+
+// giveBack gives all back and closes the client. turn is held.
+func giveBack() {
+	r := registered.Swap(nil)
+	if r == nil {
+		return
+	}
+	if err := r.UnRegister(); err != nil {
+		slog.Error("worker numbers", "error", err)
+	}
+	r.client.Close()
+}
 
 // Validate returns 1 if this process holds the number, and 0 otherwise.
 func Validate(workerId int32) int32 {
-	if r := registered.registrar(); r != nil && r.Validate(int64(workerId)) {
+	if r := registered.Load(); r != nil && r.Validate(int64(workerId)) {
 		return 1
 	}
 	return 0
@@ -84,11 +120,9 @@ func Validate(workerId int32) int32 {
 
 // FenceOf returns a fence over a number of [RegisterOne] or [RegisterMany].
 func FenceOf(workerId int32, s *snowfence.Scheme) (*Fence, error) {
-	if r := registered.registrar(); r != nil {
-		for _, w := range r.all() {
-			if w.number == int64(workerId) && w.usable() {
-				return w.Fence(s)
-			}
+	if r := registered.Load(); r != nil {
+		if w := r.held(int64(workerId)); w != nil {
+			return w.Fence(s)
 		}
 	}
 	return nil, fmt.Errorf("workerid: this process does not hold number %d: call RegisterOne", workerId)
@@ -115,62 +149,4 @@ func (c RegisterConf) clientOption() rueidis.ClientOption {
 		o.ForceSingleClient = true
 	}
 	return o
-}
-
-func (p *process) register(c RegisterConf) ([]int32, error) {
-	p.turn.Lock()
-	defer p.turn.Unlock()
-	p.giveBack()
-	ids := make([]int32, c.TotalCount)
-	for i := range ids {
-		ids[i] = -1
-	}
-	ws, err := p.open(c)
-	for i, w := range ws {
-		ids[i] = int32(w.number)
-	}
-	return ids, err
-}
-
-func (p *process) open(c RegisterConf) ([]*Worker, error) {
-	client, err := rueidis.NewClient(c.clientOption())
-	if err != nil {
-		return nil, fmt.Errorf("workerid: connecting to %s: %w", c.Address, err)
-	}
-	r, err := New(client, c.options())
-	if err != nil {
-		client.Close()
-		return nil, err
-	}
-	p.mu.Lock()
-	p.r, p.client = r, client
-	p.mu.Unlock()
-	return r.RegisterMany(context.Background(), int(c.TotalCount))
-}
-
-func (p *process) registrar() *Registrar {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.r
-}
-
-func (p *process) unRegister() {
-	p.turn.Lock()
-	defer p.turn.Unlock()
-	p.giveBack()
-}
-
-// giveBack gives all back and closes the client. turn is held.
-func (p *process) giveBack() {
-	p.mu.Lock()
-	r, client := p.r, p.client
-	p.r, p.client = nil, nil
-	p.mu.Unlock()
-	if r == nil {
-		return
-	}
-	if err := r.UnRegister(); err != nil {
-		slog.Error("worker numbers", "error", err)
-	}
-	client.Close()
 }

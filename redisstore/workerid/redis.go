@@ -50,14 +50,8 @@ type server interface {
 	index(ctx context.Context) (int64, bool, error)
 }
 
-var (
-	//go:embed expiry.lua
-	expiryScript string
-	//go:embed look.lua
-	lookScript string
-	//go:embed move.lua
-	moveScript string
-)
+//go:embed move.lua
+var script string
 
 // redis is the server behind a client.
 type redis struct{ c rueidis.Client }
@@ -68,17 +62,25 @@ func (r redis) look(ctx context.Context, numbers []int64) ([]sight, error) {
 	sent := time.Now()
 	cmds := make([]rueidis.Completed, len(numbers))
 	for i, n := range numbers {
-		cmds[i] = r.c.B().Eval().Script(expiryScript + lookScript).Numkeys(1).Key(key(n)).Build()
+		cmds[i] = r.eval(n)
 	}
 	out := make([]sight, len(numbers))
 	for i, res := range r.c.DoMulti(ctx, cmds...) {
-		s, _, err := parse(res, sent, 2)
+		s, _, err := parse(res, sent)
 		if err != nil {
 			return nil, fmt.Errorf("workerid: reading %s: %w", key(numbers[i]), err)
 		}
 		out[i] = s
 	}
 	return out, nil
+}
+
+func (r redis) eval(number int64, times ...int64) rueidis.Completed {
+	args := make([]string, len(times))
+	for i, ms := range times {
+		args[i] = strconv.FormatInt(ms, 10)
+	}
+	return r.c.B().Eval().Script(script).Numkeys(1).Key(key(number)).Arg(args...).Build()
 }
 
 func (r redis) take(ctx context.Context, number, expiry int64) (bool, error) {
@@ -94,17 +96,12 @@ func (r redis) take(ctx context.Context, number, expiry int64) (bool, error) {
 }
 
 func (r redis) move(ctx context.Context, number, expiry int64, ours []int64) (sight, bool, error) {
-	args := []string{strconv.FormatInt(expiry, 10)}
-	for _, ms := range ours {
-		args = append(args, strconv.FormatInt(ms, 10))
-	}
 	sent := time.Now()
-	cmd := r.c.B().Eval().Script(expiryScript + moveScript).Numkeys(1).Key(key(number)).Arg(args...).Build()
-	s, rest, err := parse(r.c.Do(ctx, cmd), sent, 3)
+	s, moved, err := parse(r.c.Do(ctx, r.eval(number, append([]int64{expiry}, ours...)...)), sent)
 	if err != nil {
 		return s, false, fmt.Errorf("workerid: renewing %s: %w", key(number), err)
 	}
-	return s, rest[0] == 1, nil
+	return s, moved, nil
 }
 
 func (r redis) index(ctx context.Context) (int64, bool, error) {
@@ -118,15 +115,15 @@ func (r redis) index(ctx context.Context) (int64, bool, error) {
 	return n, true, nil
 }
 
-// parse reads the answer of a script: the time, when the key expires, and what
-// follows.
-func parse(res rueidis.RedisResult, sent time.Time, size int) (sight, []int64, error) {
+// parse reads the answer of the script: the time, when the key expires, and
+// whether it was moved.
+func parse(res rueidis.RedisResult, sent time.Time) (sight, bool, error) {
 	a, err := res.AsIntSlice()
 	if err != nil {
-		return sight{}, nil, err
+		return sight{}, false, err
 	}
-	if len(a) != size {
-		return sight{}, nil, errors.New("the answer of the script is too short")
+	if len(a) != 3 {
+		return sight{}, false, errors.New("the answer of the script is too short")
 	}
-	return sight{now: a[0], sent: sent, expiry: a[1]}, a[2:], nil
+	return sight{now: a[0], sent: sent, expiry: a[1]}, a[2] == 1, nil
 }

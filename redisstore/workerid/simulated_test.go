@@ -248,13 +248,3 @@ func worker(t *testing.T, f *Fence) *Worker {
 	}
 	return f.w
 }
-
-// holds asks for the number that a fence has.
-func holds(t *testing.T, f *Fence) int64 {
-	t.Helper()
-	n, ok := f.Number()
-	if !ok {
-		t.Fatal("the fence has no number")
-	}
-	return n
-}

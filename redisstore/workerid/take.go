@@ -3,7 +3,6 @@ package workerid
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"time"
 )
@@ -13,8 +12,15 @@ const (
 	again = time.Second // between two looks at a range without a free number
 )
 
-// register takes numbers and waits until they are settled.
-func (r *Registrar) register(ctx context.Context, count int) (out []*Worker, err error) {
+// RegisterMany takes several numbers. With an error it also returns those that
+// it got.
+func (r *Registrar) RegisterMany(ctx context.Context, count int) (out []*Worker, err error) {
+	if count < 1 {
+		return nil, fmt.Errorf("workerid: %d numbers are asked for: ask for at least 1", count)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.life, cancel)()
 	deadline := time.Now().Add(r.o.TTL + time.Second)
 	for {
 		taken, err := r.take(ctx, count-len(out))
@@ -42,63 +48,50 @@ func (r *Registrar) register(ctx context.Context, count int) (out []*Worker, err
 	}
 }
 
-// take takes up to count free numbers, and begins to keep them.
+// take takes up to count free numbers. It begins with the highest, because the
+// original counts up.
 func (r *Registrar) take(ctx context.Context, count int) (out []*Worker, err error) {
-	index, err := r.index(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var numbers []int64
-	next, stop := iter.Pull(behind(index, r.o.Min, r.o.Max))
-	defer stop()
-	for more := true; more && len(out) < count; {
-		numbers = numbers[:0]
-		for len(numbers) < chunk {
-			var n int64
-			if n, more = next(); !more {
-				break
-			}
+	err = r.checkRange(ctx)
+	for top := r.o.Max; err == nil && top >= r.o.Min && len(out) < count; top -= chunk {
+		var numbers []int64
+		for n := top; n >= r.o.Min && n > top-chunk; n-- {
 			numbers = append(numbers, n)
 		}
-		found, err := r.look(ctx, numbers)
+		out, err = r.takeOf(ctx, numbers, count, out)
+	}
+	return out, err
+}
+
+// takeOf adds those of numbers that are free to out, up to count.
+func (r *Registrar) takeOf(ctx context.Context, numbers []int64, count int, out []*Worker) ([]*Worker, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.TTL/3)
+	defer cancel()
+	found, err := r.server.look(ctx, numbers)
+	for i, s := range found {
+		if s.expiry != gone || len(out) == count || r.shuns(numbers[i]) {
+			continue
+		}
+		asked := time.Now()
+		expiry := r.expiry(s, asked)
+		// Without an answer the key may be there, and is left to expire: its
+		// owner is unknown. Or another program was faster.
+		ok, err := r.server.take(ctx, numbers[i], expiry)
 		if err != nil {
 			return out, err
 		}
-		for i, s := range found {
-			if s.expiry != gone || len(out) == count || r.shunned(numbers[i]) {
-				continue
-			}
-			w, err := r.claim(ctx, numbers[i], s)
-			if err != nil {
-				return out, err
-			}
-			if w != nil {
-				out = append(out, w)
-			}
+		if ok {
+			out = append(out, newWorker(r, numbers[i], expiry, asked, s))
 		}
 	}
-	return out, nil
+	return out, err
 }
 
-func (r *Registrar) look(ctx context.Context, numbers []int64) ([]sight, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.o.TTL/3)
-	defer cancel()
-	return r.server.look(ctx, numbers)
-}
-
-// claim makes the key of a free number. It returns nil if another program was
-// faster.
-func (r *Registrar) claim(ctx context.Context, number int64, s sight) (*Worker, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.o.TTL/3)
-	defer cancel()
-	asked := time.Now()
-	expiry := r.expiry(s, asked)
-	// Without an answer the key may be there, and is left to expire: its owner
-	// is unknown.
-	if ok, err := r.server.take(ctx, number, expiry); !ok {
-		return nil, err
-	}
-	return newWorker(r, number, expiry, asked, s), nil
+// shuns reports whether a number was lost within a TTL: it is left to the
+// program that took it.
+func (r *Registrar) shuns(number int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Since(r.lost[number]) <= r.o.TTL
 }
 
 // expiry chooses when a key expires, at least a TTL after t. The random part
@@ -108,53 +101,22 @@ func (r *Registrar) expiry(s sight, t time.Time) int64 {
 	return s.at(t) + r.o.TTL.Milliseconds() + rand.Int64N(1000)
 }
 
-// index returns where the original counts, and −1 where it does not. It refuses
-// a range that is not declared to be shared if the original counts there.
-func (r *Registrar) index(ctx context.Context) (int64, error) {
-	for first := true; ; first = false {
-		n, ok, err := r.readIndex(ctx)
-		switch {
-		case err != nil:
-			return 0, err
-		case !ok:
-			return -1, nil
-		case r.o.Shared || n < r.o.Min || n > r.o.Max:
-			return n, nil
-		case !first:
-			return 0, fmt.Errorf("workerid: numbers %d to %d: %w", r.o.Min, r.o.Max, ErrShared)
-		}
-		// Originals count beyond their last number for 200 ms at a time.
-		if !pause(ctx, again) {
-			return 0, ctx.Err()
-		}
+// checkRange refuses a range in which the original counts, unless it is
+// declared to be shared.
+func (r *Registrar) checkRange(ctx context.Context) error {
+	if r.o.Shared {
+		return nil
 	}
-}
-
-func (r *Registrar) readIndex(ctx context.Context) (int64, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.o.TTL/3)
+	ctx, cancel := context.WithTimeout(ctx, r.o.TTL)
 	defer cancel()
-	return r.server.index(ctx)
-}
-
-// behind returns the numbers from first to last, and first those that the
-// original tries last, because it goes up from index. Index itself is the last
-// one: an original that has just read it as free may be about to set it.
-func behind(index, first, last int64) iter.Seq[int64] {
-	return func(yield func(int64) bool) {
-		size := last - first + 1
-		if index < first || index > last {
-			index = first // it goes on there
+	for range 2 {
+		n, ok, err := r.server.index(ctx)
+		if err != nil || !ok || n < r.o.Min || n > r.o.Max {
+			return err
 		}
-		for back := range size {
-			n := index - 1 - back
-			if n < first {
-				n += size
-			}
-			if !yield(n) {
-				return
-			}
-		}
+		pause(ctx, again) // originals count beyond their last number for 200 ms at a time
 	}
+	return fmt.Errorf("workerid: numbers %d to %d: %w", r.o.Min, r.o.Max, ErrShared)
 }
 
 // wait returns which of two channels is closed first, and −1 when ctx ends

@@ -2,6 +2,7 @@ package workerid
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -47,7 +48,9 @@ func newWorker(r *Registrar, number, expiry int64, asked time.Time, s sight) *Wo
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	w.timer = time.AfterFunc(time.Until(w.deadline), w.runOut)
-	r.add(w)
+	r.mu.Lock()
+	r.workers[w] = true
+	r.mu.Unlock()
 	go w.keep()
 	return w
 }
@@ -75,7 +78,7 @@ func (w *Worker) usable() bool {
 // keep checks the number while it settles, and then renews it.
 func (w *Worker) keep() {
 	defer close(w.stopped)
-	next := w.r.settle / settleChecks
+	next := settleTime / settleChecks
 	for pause(w.life, next) {
 		next = w.renew()
 	}
@@ -92,7 +95,8 @@ func (w *Worker) renew() time.Duration {
 	case err != nil:
 		return w.r.o.TTL / 15
 	case !moved:
-		w.finish(foreign(w.number, s.expiry))
+		w.finish(fmt.Errorf("workerid: %w: another program set, renewed or deleted the key of number %d",
+			ErrLost, w.number))
 		return 0
 	}
 	return w.renewed(s, expiry)
@@ -129,7 +133,7 @@ func (w *Worker) renewed(s sight, expiry int64) time.Duration {
 	next := time.Until(w.deadline) - w.r.o.TTL*2/3
 	if w.checks < settleChecks {
 		if w.checks++; w.checks < settleChecks {
-			next = w.r.settle / settleChecks
+			next = settleTime / settleChecks
 		} else {
 			w.from = s.now
 			close(w.ready)
@@ -150,7 +154,8 @@ func (w *Worker) runOut() {
 	left := time.Until(w.deadline)
 	w.mu.Unlock()
 	if left <= 0 {
-		w.finish(late(w.number))
+		w.finish(fmt.Errorf("workerid: %w: Redis has not acknowledged a renewal of number %d within the TTL",
+			ErrLost, w.number))
 	}
 }
 
@@ -166,18 +171,22 @@ func (w *Worker) finish(why error) (unused int64, first bool) {
 	w.err = why
 	f := w.fence
 	w.mu.Unlock()
-	if !isClosed(why) {
-		w.r.lose(w.number)
+	lost := errors.Is(why, ErrLost)
+	r := w.r
+	r.mu.Lock()
+	delete(r.workers, w)
+	if lost {
+		r.lost[w.number] = time.Now()
 	}
+	r.mu.Unlock()
 	if f != nil {
 		unused = f.lose(w, why)
 	}
 	w.timer.Stop()
 	w.end()
-	w.r.remove(w)
 	close(w.done)
-	if !isClosed(why) {
-		w.r.o.Logger.Warn("worker number lost", "number", w.number, "error", why)
+	if lost {
+		r.o.Logger.Warn("worker number lost", "number", w.number, "error", why)
 	}
 	return unused, true
 }
@@ -187,7 +196,7 @@ func (w *Worker) finish(why error) (unused int64, first bool) {
 // TTL. If your program makes IDs from the number without a fence, stop that
 // before, because the package does not know of these IDs.
 func (w *Worker) Close() error {
-	unused, first := w.finish(fmt.Errorf("workerid: number %d: %w", w.number, ErrClosed))
+	unused, first := w.finish(ErrClosed)
 	if !first {
 		return nil
 	}
@@ -199,21 +208,18 @@ func (w *Worker) Close() error {
 // giveBack makes the key expire at unused, or now. The number is over. A key
 // that another program wrote is left alone. It may be repeated after an error.
 func (w *Worker) giveBack(ctx context.Context, unused int64) error {
-	if wait(ctx, w.stopped, nil) != 0 {
-		return w.kept(ctx.Err())
+	err := ctx.Err()
+	if wait(ctx, w.stopped, nil) == 0 {
+		ours := []int64{w.expiry}
+		if w.doubt != 0 {
+			ours = append(ours, w.doubt)
+		}
+		_, _, err = w.r.server.move(ctx, w.number, min(max(unused, 1), w.expiry), ours)
 	}
-	ours := []int64{w.expiry}
-	if w.doubt != 0 {
-		ours = append(ours, w.doubt)
-	}
-	if _, _, err := w.r.server.move(ctx, w.number, min(max(unused, 1), w.expiry), ours); err != nil {
-		return w.kept(err)
+	if err != nil {
+		return fmt.Errorf("workerid: number %d stays taken for at most %v: %w", w.number, w.r.o.TTL+time.Second, err)
 	}
 	return nil
-}
-
-func (w *Worker) kept(err error) error {
-	return fmt.Errorf("workerid: number %d stays taken for at most %v: %w", w.number, w.r.o.TTL+time.Second, err)
 }
 
 // Fence returns a fence over the number. It takes another number when this one
@@ -222,9 +228,8 @@ func (w *Worker) Fence(s *snowfence.Scheme) (*Fence, error) {
 	if err := w.r.fits(s); err != nil {
 		return nil, err
 	}
-	f := newFence(w.r, s)
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f := &Fence{r: w.r, scheme: s, layout: s.Layout(), changed: make(chan struct{})}
+	f.life, f.end = context.WithCancel(w.r.life)
 	if err := f.adopt(w); err != nil {
 		return nil, err
 	}

@@ -1,1 +1,0 @@
-return {now, low}
