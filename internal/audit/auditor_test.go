@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -132,34 +130,29 @@ func TestEncrypted(t *testing.T) {
 	}
 }
 
-// Some IDs more than fit into the least memory, so that a real file is written,
-// sorted and removed.
-func TestLeastMemory(t *testing.T) {
-	dir := t.TempDir()
-	a, err := New(Options{Memory: minMemory, TempDir: dir})
-	if err != nil {
-		t.Fatal(err)
+// IDs that do not fit into memory are checked if they are in order, and refused
+// if they are not.
+func TestMoreThanFits(t *testing.T) {
+	ids := []snowfence.ID{1, 2, 3, 3, 3, 5, 8}
+	r := result(t, Options{Memory: 3 * 16}, ids...)
+	if r.Count != 7 || r.Distinct != 5 || r.Gaps.Missing != 3 || len(r.Duplicates.List) != 1 ||
+		!slices.Equal(r.Duplicates.List[0].Positions, []int64{2, 3, 4}) {
+		t.Errorf("got %+v", r)
 	}
-	r := rand.New(rand.NewPCG(1, 1))
-	const n = 5_000_000
-	ids := make([]snowfence.ID, n)
-	for i := range ids {
-		ids[i] = snowfence.ID(r.Uint64())
-	}
-	ids[n-1] = ids[12345]
-	if err := a.Add(ids...); err != nil {
-		t.Fatal(err)
-	}
-	got, err := a.Result(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Distinct != n-1 || len(got.Duplicates.List) != 1 ||
-		!slices.Equal(got.Duplicates.List[0].Positions, []int64{12345, n - 1}) {
-		t.Errorf("%d distinct, %+v", got.Distinct, got.Duplicates)
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+	for at := range ids[1:] { // the step back comes before or after memory is full
+		a, err := New(Options{Memory: 3 * 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := slices.Clone(ids)
+		wrong[at], wrong[at+1] = 9, 0
+		err = nil
+		for _, id := range wrong {
+			err = errors.Join(err, a.Add(id))
+		}
+		if err == nil || !strings.Contains(err.Error(), "more than 3 IDs, which are not in order") {
+			t.Errorf("a step back at %d: %v", at+1, err)
+		}
 	}
 }
 
@@ -174,54 +167,17 @@ func TestTails(t *testing.T) {
 	}
 }
 
-func TestEndsOnce(t *testing.T) {
-	a, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Result(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Add(1); !errors.Is(err, errDone) {
-		t.Errorf("Add after the end: %v", err)
-	}
-	if _, err := a.Result(t.Context()); !errors.Is(err, errDone) {
-		t.Errorf("Result after the end: %v", err)
-	}
-	if err := a.Close(); err != nil {
-		t.Errorf("Close after the end: %v", err)
-	}
-}
-
 func TestStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	a, err := New(Options{Progress: func(int64, int64) { cancel() }})
+	cancel()
+	a, err := New(Options{})
+	if err == nil {
+		err = a.Add(2, 1)
+	}
 	if err != nil {
 		t.Fatal(err)
-	}
-	for i := range snowfence.ID(1 << 18) {
-		if err := a.Add(-i); err != nil {
-			t.Fatal(err)
-		}
 	}
 	if _, err := a.Result(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestFailures(t *testing.T) {
-	if _, err := New(Options{Memory: 1}); err == nil || !strings.Contains(err.Error(), "the least is") {
-		t.Errorf("one byte of memory: %v", err)
-	}
-	missing := filepath.Join(t.TempDir(), "missing")
-	a, err := newAuditor(Options{TempDir: missing, Memory: 64}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Add(make([]snowfence.ID, 100)...); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("without a folder: %v", err)
-	}
-	if _, err := a.Result(t.Context()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the result after a failure: %v", err)
 	}
 }

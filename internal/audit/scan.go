@@ -4,6 +4,7 @@ package audit
 type repeat struct {
 	key   uint64
 	count int64
+	at    int64 // of the first, if the words are as they came
 }
 
 // gap is two neighbours in sorted words with others missing between them.
@@ -57,7 +58,7 @@ func (t *tidy) add(words []uint64) {
 			t.gap(gap{t.counter.start(w), w})
 		}
 		t.close()
-		t.last = repeat{w, 1}
+		t.last = repeat{w, 1, t.n - 1}
 	}
 }
 

@@ -320,7 +320,7 @@ func TestTheClockOfRedisGoesBack(t *testing.T) {
 		f := fence(t, registrar(t, s, Options{}))
 		before, _ := f.Held(0)
 		s.mu.Lock()
-		s.offset = -5 * time.Second
+		s.offset = -10 * time.Second
 		s.mu.Unlock()
 		for range 10 {
 			time.Sleep(time.Second)

@@ -26,11 +26,10 @@ type verdict struct {
 // to its process, where the process says so.
 func judge(t testing.TB, s *snowfence.Scheme, ws []*worker) verdict {
 	t.Helper()
-	a, err := audit.New(audit.Options{Scheme: s, TempDir: tempDir(t)})
+	a, err := audit.New(audit.Options{Scheme: s})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close()
 	var v verdict
 	var all []stretch
 	for i, w := range ws {

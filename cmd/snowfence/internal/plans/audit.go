@@ -41,7 +41,7 @@ also says from which time and nodes they are.
 
 It reads the files, or standard input ("-"): one ID a line, a column of comma- or
 tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
-not, which it sees by itself. What does not fit into --memory goes to a temporary file (in $TMPDIR).
+not, which it sees by itself. IDs in order can be any number; others take 16 bytes of --memory each.
 
 With --namespace it reads the IDs of a namespace with its layout and secrets, in any form of text,
 with a prefix or without one, as decode does.
@@ -142,16 +142,11 @@ func runAudit(
 		}
 		o.Scheme = v.Scheme
 	}
-	read, checked := &command.Tally{Noun: "bytes"}, &command.Tally{}
-	o.Progress = func(done, total int64) {
-		checked.Done.Store(int64(float64(done) / float64(total) * float64(checked.Total)))
-	}
 	defer limitHeap(o.Memory)()
 	a, err := audit.New(o)
 	if err != nil {
 		return command.Usage(err)
 	}
-	defer a.Close()
 
 	var guess *show.Evidence
 	if f.guess {
@@ -167,14 +162,11 @@ func runAudit(
 		}
 		return a.Add(b.IDs...)
 	}
-	in := &auditInput{e: e, format: format, add: add, read: read}
+	in := &auditInput{e: e, format: format, add: add, read: &command.Tally{Noun: "bytes"}}
 	if err := in.readAll(ctx, files); err != nil {
 		return err
 	}
-	checked.Total = in.places.n
-	bar := command.Progress(e, checked)
 	result, err := a.Result(ctx)
-	bar()
 	if err != nil {
 		return err
 	}
