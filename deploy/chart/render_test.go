@@ -62,7 +62,7 @@ affinity:
     requiredDuringSchedulingIgnoredDuringExecution:
       nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Exists}]}]
 priorityClassName: important
-env: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: "http://otel:4318"}]
+env: [{name: PGPASSFILE, value: "/etc/pgpass"}]
 volumes: [{name: store-ca, configMap: {name: store-ca}}]
 volumeMounts: [{name: store-ca, mountPath: /etc/store-ca, readOnly: true}]
 `

@@ -54,7 +54,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 		return auth.Identify(secret)
 	}
 	b := &bench{store: store.NewMemory()}
-	st, latency := server.Observe(b.store, nil, nil)
+	st, latency := server.Observe(b.store, nil)
 	b.service = server.New(store.Group(st), server.Options{Label: "here"})
 	mux := http.NewServeMux()
 	b.d = Mount(mux, Config{

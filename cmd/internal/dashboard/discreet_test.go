@@ -72,7 +72,7 @@ func TestNothingSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observed, latency := server.Observe(st, nil, nil)
+	observed, latency := server.Observe(st, nil)
 	service := server.New(store.Group(observed), server.Options{
 		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret, error) {
 			return []*snowfence.Secret{secret}, nil

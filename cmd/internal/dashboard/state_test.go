@@ -174,7 +174,7 @@ func TestBlockIsOneRow(t *testing.T) {
 func TestOutageBeganBeforeAnybodyLooked(t *testing.T) {
 	t.Parallel()
 	st := &talkative{Memory: store.NewMemory(), err: errors.New("refused")}
-	observed, latency := server.Observe(st, nil, nil)
+	observed, latency := server.Observe(st, nil)
 	b := &bench{service: server.New(store.Group(observed), server.Options{})}
 	sm := newSampler(Config{Service: b.service, Latency: latency})
 	look := func(later time.Duration) storeState {

@@ -45,13 +45,12 @@ const maxRequest = 4 << 20
 // Mount adds the services to a mux; beside them reflection and health checks,
 // which need no token: their facts are in the definition, or on /readyz. Calls
 // that stream are behind streaming.
-func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler,
-	opts ...connect.HandlerOption,
-) {
+func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler) {
 	r := &rpc{s: s, who: who}
-	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}),
-		connect.WithReadMaxBytes(maxRequest), connect.WithCodec(jsonCodec{"json"}),
-		connect.WithCodec(jsonCodec{"json; charset=utf-8"}), uncompressed())
+	own := []connect.HandlerOption{
+		connect.WithInterceptors(errorInterceptor{r}), connect.WithReadMaxBytes(maxRequest),
+		connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}), uncompressed(),
+	}
 	r.errors = connect.NewErrorWriter(own...)
 	for _, m := range Methods(s) {
 		mux.Handle(m.Procedure, r.authenticate(r.withCall(m.handler(own...))))

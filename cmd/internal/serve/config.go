@@ -78,7 +78,6 @@ type Config struct {
 	Quota       int                                                 // how many nodes each of these may hold
 	Logger      *slog.Logger                                        // nil means silence
 	Version     string
-	Tracing     bool                     // send traces to where the variables OTEL_EXPORTER_OTLP_… say
 	Hide        func(text string) string // takes passwords out of errors
 
 	pollWait time.Duration // between looks at files, the clock and the store; 0 means a second

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence/cmd/internal/dashboard"
 	"github.com/snowfence/snowfence/cmd/internal/metrics"
 	"github.com/snowfence/snowfence/cmd/internal/rest"
@@ -100,11 +99,7 @@ func (l lineLogger) Write(b []byte) (int, error) {
 func (p *Process) handlerOf(l listener) http.Handler {
 	mux := http.NewServeMux()
 	rest.Mount(mux, p.service, p.tokens.identifyRequest, p.streamHandler)
-	var opts []connect.HandlerOption
-	if p.tracer != nil {
-		opts = append(opts, connect.WithInterceptors(rpcSpans{p.tracer}))
-	}
-	rpc.Mount(mux, p.service, p.tokens.identifyRequest, p.streamHandler, opts...)
+	rpc.Mount(mux, p.service, p.tokens.identifyRequest, p.streamHandler)
 	p.dashboard = dashboard.Mount(mux, dashboard.Config{
 		Service: p.service, Who: p.tokens.identifyRequest, Refused: p.countRefused, Latency: p.metrics.Latency,
 		Version: p.cfg.Version, Started: p.startTime, Ready: p.Ready, Streaming: p.streamHandler,
@@ -127,11 +122,7 @@ func (p *Process) handlerOf(l listener) http.Handler {
 		}
 		metrics.Handler(p.metrics, id).ServeHTTP(w, r)
 	})
-	h := http.Handler(mux)
-	if p.tracer != nil {
-		h = p.tracer.traceRoutes(mux)
-	}
-	h = p.sameOrigin(l, h)
+	h := p.sameOrigin(l, mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.service.Meter(wireOf(r)).Requests.Add(1)
 		if err := p.tokens.claimPlace(r); err != nil {

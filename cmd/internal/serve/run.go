@@ -28,7 +28,6 @@ type Process struct {
 	tokens       *tokens
 	certificates *certificates // nil without TLS
 	reloads      reloads
-	tracer       *tracing // nil without
 	metrics      *metrics.Source
 	dashboard    *dashboard.Dashboard // nil without HTTP
 	resp         *resp.Server
@@ -103,14 +102,7 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 		return nil, err
 	}
 	p.tokens.logWarnings(p.tokens.warnings)
-	var trace server.Trace
-	if cfg.Tracing {
-		if p.tracer, err = startTracing(ctx, cfg.Version, cfg.Logger); err != nil {
-			return nil, err
-		}
-		trace = p.tracer.roundTrip
-	}
-	observed, latency := server.Observe(st, cfg.Hide, trace)
+	observed, latency := server.Observe(st, cfg.Hide)
 	advertised, err := cfg.advertised()
 	if err != nil {
 		return nil, err
@@ -269,9 +261,6 @@ func (p *Process) Stop(ctx context.Context) error {
 	p.endWatch()
 	err := p.service.Close(ctx)
 	p.background.Wait()
-	if p.tracer != nil {
-		err = errors.Join(err, p.tracer.sendRest(ctx))
-	}
 	return err
 }
 

@@ -9,69 +9,55 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Trace is called before each round trip to a store, with its number of
-// records; the returned function is called after it.
-type Trace func(ctx context.Context, o Op, records int) (context.Context, func(error))
-
-// Observe returns a store with counted and traced round trips, and with errors
-// that callers may see: only LogText has a driver's words, from which hide
-// takes passwords. It goes below everything else, so that nothing above has to
-// think of it, and below store.Group, so that a shared trip is counted once. A
-// nil hide takes nothing out; a nil trace traces nothing.
-func Observe(st store.Store, hide func(text string) string, trace Trace) (store.Store, *StoreLatency) {
+// Observe returns a store with counted round trips, and with errors that
+// callers may see: only LogText has a driver's words, from which hide takes
+// passwords. It goes below everything else, so that nothing above has to think
+// of it, and below store.Group, so that a shared trip is counted once. A nil
+// hide takes nothing out.
+func Observe(st store.Store, hide func(text string) string) (store.Store, *StoreLatency) {
 	if hide == nil {
 		hide = func(text string) string { return text }
 	}
-	if trace == nil {
-		trace = func(ctx context.Context, _ Op, _ int) (context.Context, func(error)) { return ctx, func(error) {} }
-	}
-	s := &observed{st, hide, trace, new(StoreLatency)}
+	s := &observed{st, hide, new(StoreLatency)}
 	return s, s.latency
 }
 
 type observed struct {
 	store.Store
 	hide    func(text string) string
-	trace   Trace
 	latency *StoreLatency
 }
 
 // observe makes a round trip.
-func observe[A any](
-	ctx context.Context, s *observed, o Op, records int, call func(context.Context) (A, error),
-) (A, error) {
+func observe[A any](s *observed, o Op, call func() (A, error)) (A, error) {
 	began := time.Now()
 	defer s.latency.beginTrip(began)()
-	ctx, end := s.trace(ctx, o, records)
-	answer, err := call(ctx)
+	answer, err := call()
 	err = s.wrapError(err)
-	end(err)
 	s.latency.addTrip(o, began, err)
 	return answer, err
 }
 
 // Get implements [store.Store].
 func (s *observed) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	get := func(ctx context.Context) ([]store.Record, error) { return s.Store.Get(ctx, keys) }
-	return observe(ctx, s, OpGet, len(keys), get)
+	return observe(s, OpGet, func() ([]store.Record, error) { return s.Store.Get(ctx, keys) })
 }
 
 // List implements [store.Store].
 func (s *observed) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	list := func(ctx context.Context) ([]store.Record, error) { return s.Store.List(ctx, namespace, nodes, limit) }
-	return observe(ctx, s, OpList, limit, list)
+	return observe(s, OpList, func() ([]store.Record, error) { return s.Store.List(ctx, namespace, nodes, limit) })
 }
 
 // Heads implements [store.Store].
 func (s *observed) Heads(ctx context.Context) ([]store.Record, error) {
-	return observe(ctx, s, OpHeads, 0, s.Store.Heads)
+	return observe(s, OpHeads, func() ([]store.Record, error) { return s.Store.Heads(ctx) })
 }
 
 // Swap implements [store.Store]. A swap that was lost is an answer, no failure.
 func (s *observed) Swap(ctx context.Context, writes []store.Write) []error {
-	errs, _ := observe(ctx, s, OpSwap, len(writes), func(ctx context.Context) (out []error, failed error) {
+	errs, _ := observe(s, OpSwap, func() (out []error, failed error) {
 		for _, err := range s.Store.Swap(ctx, writes) {
 			if err != nil && !errors.Is(err, store.ErrLost) {
 				failed = err
@@ -87,7 +73,7 @@ func (s *observed) Swap(ctx context.Context, writes []store.Write) []error {
 // is an answer.
 func (s *observed) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	var answer error
-	r, err := observe(ctx, s, OpAdd, 1, func(ctx context.Context) (store.Record, error) {
+	r, err := observe(s, OpAdd, func() (store.Record, error) {
 		r, err := s.Store.Add(ctx, a)
 		if errors.Is(err, store.ErrLost) || errors.Is(err, errors.ErrUnsupported) {
 			answer, err = err, nil

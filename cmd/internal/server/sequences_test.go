@@ -141,7 +141,7 @@ func TestTroubleOfOneSequence(t *testing.T) {
 		for _, name := range []string{"good", "bad", "slow"} {
 			numbered(t, st, name, sequence.Definition{MinRange: 10, MaxRange: 10})
 		}
-		observed, _ := Observe(st, nil, nil)
+		observed, _ := Observe(st, nil)
 		s := newService(t, observed, Options{})
 		for _, name := range []string{"good", "bad", "slow"} {
 			s.takes(t, name, 1, 1)

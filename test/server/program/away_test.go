@@ -35,7 +35,7 @@ func TestNoWireTellsWhereTheStoreIs(t *testing.T) {
 			}
 			p := servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{
 				"serve", "--store", url, "--http", at[0], "--resp", at[1], "--admin", at[2], "--log-json", "--ttl", "1s",
-			}, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"})
+			}, nil)
 			p.Ready(t, func() error { return answers("http://"+at[2]+"/readyz", http.StatusOK, "ok") })
 			st.Stop(t, syscall.SIGKILL)
 			p.Ready(t, func() error {

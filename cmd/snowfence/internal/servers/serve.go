@@ -56,7 +56,7 @@ counts. The file can also hold the tokens and secrets themselves:
 
 SIGTERM and Ctrl-C stop the server: requests finish, streams end, and nodes are given back.
 A second one ends it at once. SIGHUP reads tokens, certificates and the file of settings again,
-and names settings that need a restart. With OTEL_EXPORTER_OTLP_ENDPOINT set, it sends traces there.`,
+and names settings that need a restart.`,
 		Example: `  snowfence serve
   curl http://127.0.0.1:8080/v1/default/next
   redis-cli -p 6380 SNOWFENCE.NEXT default`,
@@ -112,7 +112,6 @@ func runServer(
 		e.Log = c.Logger
 	}
 	sayUnknownVariables(e, cmd.Root())
-	c.Tracing = e.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || e.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 	if err := checkService(&c); err != nil {
 		return err
 	}
