@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -37,6 +38,7 @@ type Worker struct {
 	checks   int         // renewals that Redis acknowledged, up to settleChecks
 	from     int64       // time of Redis from which on IDs are made; valid when ready
 	err      error       // why the number is over; nil while it is held
+	back     atomic.Bool // it was given back
 	fence    *Fence      // that makes IDs with the number; nil when there is none
 }
 
@@ -208,8 +210,10 @@ func (w *Worker) Close() error {
 // giveBack makes the key expire at unused, or now. The number is over. A key
 // that another program wrote is left alone. It may be repeated after an error.
 func (w *Worker) giveBack(ctx context.Context, unused int64) error {
-	err := ctx.Err()
-	if wait(ctx, w.stopped, nil) == 0 {
+	var err error
+	if wait(ctx, w.stopped, nil) != 0 {
+		err = ctx.Err()
+	} else if !w.back.Load() {
 		ours := []int64{w.expiry}
 		if w.doubt != 0 {
 			ours = append(ours, w.doubt)
@@ -219,6 +223,7 @@ func (w *Worker) giveBack(ctx context.Context, unused int64) error {
 	if err != nil {
 		return fmt.Errorf("workerid: number %d stays taken for at most %v: %w", w.number, w.r.o.TTL+time.Second, err)
 	}
+	w.back.Store(true)
 	return nil
 }
 

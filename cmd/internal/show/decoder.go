@@ -91,8 +91,7 @@ func (d *Decoder) Cards(s []byte) ([]Card, error) {
 func (d *Decoder) answer(s []byte) (c Card, object any, err error) {
 	texts, err := d.texts(s)
 	if err != nil {
-		a, err := d.kind(s, err)
-		return Card{Title: a.Text, Note: a.Name, Rows: kindRows(a, d.Now)}, ofKind{a.Text, a.Kind, a.Time, a.Facts}, err
+		return c, nil, err
 	}
 	if d.Guess {
 		t := texts[0]

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/kinds"
 )
 
 // Decoded is an ID taken apart, with the names that the protocol has for its
@@ -130,12 +129,4 @@ func (d *Decoder) guessed(t text) guessed {
 		out.Guesses = append(out.Guesses, one)
 	}
 	return out
-}
-
-// ofKind is an ID of another kind.
-type ofKind struct {
-	ID     string       `json:"id"`
-	Kind   string       `json:"kind"`
-	Time   *time.Time   `json:"time,omitempty"`
-	Fields []kinds.Fact `json:"fields"`
 }

@@ -29,9 +29,6 @@ says which others fit.
 IDs may have a prefix (ord_3vgoe12ccb8gh). If a text is no decimal number, decode guesses its
 form, and says which it took; --from names the form. Digits behind 0x are hexadecimal.
 
-UUIDs and xids are taken apart, too, without --layout, --from and a
-store: what they tell of the time, and of the machine that made them.
-
 Negative IDs are arguments, not flags. A line that is no ID is reported with its number;
 the rest goes on, and the exit code is 2.
 

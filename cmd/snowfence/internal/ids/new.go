@@ -12,7 +12,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/kinds"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
@@ -33,7 +32,6 @@ type newFlags struct {
 	after     string
 	wait      time.Duration
 	json      bool
-	kind      string
 }
 
 func newCommand(e *command.Env) *cobra.Command {
@@ -50,10 +48,7 @@ machines, with a file each have two stores: their IDs can be the same.
 
 The namespace has the layout. The first use makes the namespace "default", with --layout or
 the layout snowfence. In a file the first use makes any other namespace too; on a server
-"snowfence namespace create" makes them.
-
---kind makes IDs of another kind, by the libraries of their makers: they need no store and no
-node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
+"snowfence namespace create" makes them.`,
 		Example: `  snowfence new
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt
@@ -62,8 +57,7 @@ node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
   snowfence new --node 5 --state-file /var/lib/app/node5 --slice 32-63
   snowfence new --namespace zones --layout twitter --within datacenter=env:ZONE
   snowfence new --namespace orders --at 2019-05-17T08:30:00Z -n 3
-  snowfence new --namespace users --layout randflake --secret-file id.key
-  snowfence new --kind uuidv7 -n 3`,
+  snowfence new --namespace users --layout randflake --secret-file id.key`,
 		Args: cobra.NoArgs,
 	}
 	fs := cmd.Flags()
@@ -85,14 +79,10 @@ node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
 	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+
 		"after this `time` (RFC 3339, or from now on, as in 3s), which must be later than all its old IDs")
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
-	fs.StringVar(&f.kind, "kind", "", "IDs of another `kind`: "+kinds.List)
 	f.store.Register(fs)
 	f.secret.Register(fs)
 	command.CompleteLayouts(cmd, "layout")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		if f.kind != "" {
-			return newKind(e, cmd, &f, out)
-		}
 		if err := checkNew(e, cmd, &f); err != nil {
 			return err
 		}
