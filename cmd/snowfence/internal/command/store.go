@@ -99,7 +99,7 @@ func (f *StoreFlags) Open(ctx context.Context, e *Env) (*open.Store, error) {
 			e.Message("warning: this store is in a container, and other containers have others, " +
 				"whose IDs can be the same: name one store for all of them with --store (snowfence help stores)")
 		}
-	case IsTerminal(e.Stderr):
+	case isTerminal(e.Stderr):
 		e.Message("the store of %s is %s", whose, st.Name)
 	}
 	if st.OwnFile != "" {

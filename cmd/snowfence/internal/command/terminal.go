@@ -3,10 +3,12 @@ package command
 import (
 	"context"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mattn/go-isatty"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -41,4 +43,9 @@ func Interruptible(ctx context.Context, r io.Reader) io.Reader {
 		_ = out.CloseWithError(err)
 	}()
 	return in
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
@@ -132,16 +131,7 @@ func newIDs(ctx context.Context, e *command.Env, f *newFlags) (err error) {
 		}
 	}
 	explainRate(e, layout, f)
-	return printIDs(ctx, e, g, format, f.count)
-}
-
-// printIDs streams IDs to standard output, with a bar where one can be seen.
-func printIDs(ctx context.Context, e *command.Env, g *snowfence.Generator, format *formatter, n int64) error {
-	made := command.Tally{Total: n}
-	if n > 100_000 && !command.IsTerminal(e.Stdout) {
-		defer command.Progress(e, &made)()
-	}
-	return stream(ctx, g, format, e.Stdout, n, &made.Done)
+	return stream(ctx, g, format, e.Stdout, f.count)
 }
 
 // streamBatch is how many IDs are made and written at once.
@@ -153,7 +143,7 @@ type filler interface {
 }
 
 // stream writes n IDs, also those that were made before an error.
-func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64, done *atomic.Int64) error {
+func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64) error {
 	ids := make([]snowfence.ID, min(n, streamBatch))
 	var text []byte
 	for n > 0 && ctx.Err() == nil {
@@ -163,7 +153,6 @@ func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64, d
 			return fmt.Errorf("standard output: %w", writeErr)
 		}
 		n -= int64(got)
-		done.Add(int64(got))
 		if err != nil {
 			return err
 		}

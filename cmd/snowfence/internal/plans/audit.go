@@ -162,7 +162,7 @@ func runAudit(
 		}
 		return a.Add(b.IDs...)
 	}
-	in := &auditInput{e: e, format: format, add: add, read: &command.Tally{Noun: "bytes"}}
+	in := &auditInput{e: e, format: format, add: add}
 	if err := in.readAll(ctx, files); err != nil {
 		return err
 	}

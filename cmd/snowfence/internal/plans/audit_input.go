@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"sync/atomic"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
@@ -24,7 +23,6 @@ type auditInput struct {
 	e      *command.Env
 	format audit.Format
 	add    func(b *audit.Batch) error
-	read   *command.Tally
 	places places
 	bad    int64
 	shown  int64 // bad lines that were reported
@@ -39,17 +37,6 @@ func (in *auditInput) readAll(ctx context.Context, files []string) error {
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	var total int64
-	for _, name := range files {
-		if info, err := os.Stat(name); name != "-" && err == nil && info.Mode().IsRegular() {
-			total += info.Size()
-		} else {
-			total = 0 // how much a pipe has is not known
-			break
-		}
-	}
-	in.read.Total = total
-	defer command.Progress(in.e, in.read)()
 	for _, name := range files {
 		if err := in.readOne(ctx, name); err != nil {
 			return err
@@ -73,7 +60,7 @@ func (in *auditInput) readOne(ctx context.Context, name string) error {
 		}
 		stream = f
 	}
-	plain, closeStream, err := decompress(&countingReader{stream, &in.read.Done})
+	plain, closeStream, err := decompress(stream)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -161,16 +148,4 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 		return z, z.Close, nil
 	}
 	return in, func() {}, nil
-}
-
-// countingReader counts the bytes that it reads.
-type countingReader struct {
-	r io.Reader
-	n *atomic.Int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n.Add(int64(n))
-	return n, err
 }

@@ -77,12 +77,8 @@ func takeNumbers(ctx context.Context, e *command.Env, st store.Store, name strin
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	made := command.Tally{Total: f.count, Noun: "numbers"}
-	if f.count > 1_000_000 && !command.IsTerminal(e.Stdout) {
-		defer command.Progress(e, &made)()
-	}
 	var text []byte
-	for left := f.count; left > 0 && ctx.Err() == nil; left = f.count - made.Done.Load() {
+	for left := f.count; left > 0 && ctx.Err() == nil; {
 		var n int64
 		err := wait.during(func(ctx context.Context) (err error) {
 			text, n, err = take(ctx, text[:0], min(left, mostTaken))
@@ -91,7 +87,7 @@ func takeNumbers(ctx context.Context, e *command.Env, st store.Store, name strin
 		if _, err := out.Write(text); err != nil {
 			return fmt.Errorf("standard output: %w", err)
 		}
-		made.Done.Add(n)
+		left -= n
 		if err != nil {
 			return err
 		}
