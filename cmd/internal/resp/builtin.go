@@ -184,33 +184,22 @@ func client(c *conn, args [][]byte) {
 	}
 }
 
-// describe is COMMAND.
+// describe is COMMAND, or COMMAND INFO with names.
 func describe(c *conn, args [][]byte) {
-	table := c.srv.table
-	if len(args) == 1 {
-		c.out = appendArray(c.out, len(table))
-		for _, cmd := range table {
-			c.describeOne(cmd)
+	list := c.srv.table
+	if len(args) > 1 {
+		if !equalFold(args[1], "INFO") {
+			c.writeError("unknown subcommand '" + server.Clip(args[1]) + "': COMMAND [INFO]")
+			return
 		}
-		return
-	}
-	switch strings.ToUpper(server.Clip(args[1])) {
-	case "COUNT":
-		c.out = appendInt(c.out, int64(len(table)))
-	case "LIST":
-		c.out = appendArray(c.out, len(table))
-		for _, cmd := range table {
-			c.out = appendBulk(c.out, strings.ToLower(cmd.name))
-		}
-	case "INFO":
-		c.out = appendArray(c.out, len(args)-2)
+		list = nil
 		for _, name := range args[2:] {
-			c.describeOne(c.srv.findCommand(name))
+			list = append(list, c.srv.findCommand(name))
 		}
-	case "DOCS":
-		c.writeDocs(args[2:])
-	default:
-		c.writeError("unknown subcommand '" + server.Clip(args[1]) + "': COMMAND [COUNT|LIST|INFO|DOCS]")
+	}
+	c.out = appendArray(c.out, len(list))
+	for _, cmd := range list {
+		c.describeOne(cmd)
 	}
 }
 
@@ -234,28 +223,6 @@ func (c *conn) describeOne(cmd *command) {
 	c.out = appendSimple(c.out, "fast")
 	for range 3 { // the first key, the last one, and how far each is from the next
 		c.out = appendInt(c.out, first)
-	}
-}
-
-// writeDocs is COMMAND DOCS, which redis-cli asks for when it starts.
-func (c *conn) writeDocs(names [][]byte) {
-	var list []*command
-	if len(names) == 0 {
-		list = c.srv.table
-	}
-	for _, name := range names {
-		if cmd := c.srv.findCommand(name); cmd != nil {
-			list = append(list, cmd)
-		}
-	}
-	c.out = appendMap(c.out, len(list), c.proto)
-	for _, cmd := range list {
-		c.out = appendBulk(c.out, strings.ToLower(cmd.name))
-		c.out = appendMap(c.out, 2, c.proto)
-		c.out = appendBulk(c.out, "summary")
-		c.out = appendBulk(c.out, cmd.about)
-		c.out = appendBulk(c.out, "group")
-		c.out = appendBulk(c.out, cmd.group)
 	}
 }
 

@@ -47,8 +47,6 @@ type command struct {
 	isQueueable bool   // goes between MULTI and EXEC
 	atOnce      bool   // is carried out there, too
 	key         keyUse // of its first argument
-	about       string
-	group       string
 	run         func(c *conn, args [][]byte)
 }
 
@@ -87,7 +85,7 @@ func (c *conn) runCommand(args [][]byte, raw []byte) bool {
 		}
 		why := noSuchCommand(server.Clip(args[0]))
 		if why == "" {
-			why = "try COMMAND LIST"
+			why = "COMMAND lists all"
 		}
 		c.writeError("unknown command '" + server.Clip(args[0]) + "': " + why)
 	case cmd.arity > 0 && len(args) != cmd.arity, len(args) < -cmd.arity:

@@ -67,7 +67,6 @@ func FuzzConnection(f *testing.F) {
 		{"SNOWFENCE.DECODE", "default", "1"},
 		{"SNOWFENCE.RANGE", "default", "1", "2"},
 		{"CLIENT", "SETINFO", "LIB-NAME", "x"},
-		{"COMMAND", "DOCS", "ping"},
 		{"COMMAND", "INFO"},
 		{"INFO"},
 		{"RESET"},

@@ -9,71 +9,35 @@ import (
 // newTable returns the commands, sorted by name.
 func newTable() []*command {
 	t := []*command{
-		{name: "AUTH", arity: -2, anonymous: true, about: "Says who the client is, by a token.", run: auth},
-		{name: "CLIENT", arity: -2, anonymous: true, about: "Names and shows connections.", run: client},
-		{name: "COMMAND", arity: -1, anonymous: true, about: "Describes the commands.", group: "server", run: describe},
-		{
-			name: "DISCARD", arity: 1, atOnce: true, about: "Forgets what came since MULTI.", group: "transactions",
-			run: discard,
-		},
-		{name: "ECHO", arity: 2, isQueueable: true, about: "Returns its argument.", run: echo},
-		{
-			name: "EXEC", arity: 1, atOnce: true, about: "Carries out what came since MULTI.", group: "transactions",
-			run: exec,
-		},
-		{
-			name: "GET", arity: 2, key: reads, about: "Returns the last number that was given out.", group: "string",
-			run: get,
-		},
-		{name: "HELLO", arity: -1, anonymous: true, about: "Chooses the version of the protocol.", run: hello},
-		{name: "INCR", arity: 2, key: writes, about: "Takes a number of a sequence.", group: "string", run: incr},
-		{
-			name: "INCRBY", arity: 3, key: writes, about: "Takes numbers of a sequence in a row, and returns the last.",
-			group: "string", run: incrBy,
-		},
-		{name: "INFO", arity: -1, about: "Describes the server.", group: "server", run: info},
-		{
-			name: "MULTI", arity: 1, atOnce: true, about: "Queues commands until EXEC.", group: "transactions",
-			run: multi,
-		},
-		{name: "PING", arity: -1, isQueueable: true, about: "Answers.", run: ping},
-		{name: "QUIT", arity: -1, anonymous: true, atOnce: true, about: "Closes the connection.", run: quit},
-		{
-			name: "RESET", arity: 1, anonymous: true, atOnce: true,
-			about: "Makes the connection what it was when it was new.", run: reset,
-		},
-		{name: "SELECT", arity: 2, about: "Takes 0, because there is one database.", run: selectDB},
-		{
-			name: "SNOWFENCE.DECODE", arity: 3, isQueueable: true, about: "Takes an ID apart.", group: "snowfence",
-			run: decode,
-		},
-		{
-			name: "SNOWFENCE.NEXT", arity: -2, isQueueable: true,
-			about: "Returns one new ID, or COUNT of them, or their RUNS: first, last, step.",
-			group: "snowfence", run: (*conn).next,
-		},
-		{
-			name: "SNOWFENCE.RANGE", arity: 4, isQueueable: true,
-			about: "Returns the first ID of a span of time, and the first one after it.",
-			group: "snowfence", run: rangeOf,
-		},
-	}
-	for _, name := range []string{"EXPIRE", "EXPIREAT", "PEXPIRE", "PEXPIREAT"} {
-		t = append(t, &command{
-			name: name, arity: -3, key: writes, about: "Answers 1 for a key with a period, which ends by itself.",
-			group: "generic", run: expire,
-		})
-	}
-	for _, name := range []string{"TTL", "PTTL"} {
-		t = append(t, &command{
-			name: name, arity: 2, key: reads, about: "Answers -1, because no key expires.", group: "generic", run: ttl,
-		})
+		{name: "AUTH", arity: -2, anonymous: true, run: auth},
+		{name: "CLIENT", arity: -2, anonymous: true, run: client},
+		{name: "COMMAND", arity: -1, anonymous: true, run: describe},
+		{name: "DISCARD", arity: 1, atOnce: true, run: discard},
+		{name: "ECHO", arity: 2, isQueueable: true, run: echo},
+		{name: "EXEC", arity: 1, atOnce: true, run: exec},
+		{name: "EXPIRE", arity: -3, key: writes, run: expire},
+		{name: "EXPIREAT", arity: -3, key: writes, run: expire},
+		{name: "GET", arity: 2, key: reads, run: get},
+		{name: "HELLO", arity: -1, anonymous: true, run: hello},
+		{name: "INCR", arity: 2, key: writes, run: incr},
+		{name: "INCRBY", arity: 3, key: writes, run: incrBy},
+		{name: "INFO", arity: -1, run: info},
+		{name: "MULTI", arity: 1, atOnce: true, run: multi},
+		{name: "PEXPIRE", arity: -3, key: writes, run: expire},
+		{name: "PEXPIREAT", arity: -3, key: writes, run: expire},
+		{name: "PING", arity: -1, isQueueable: true, run: ping},
+		{name: "PTTL", arity: 2, key: reads, run: ttl},
+		{name: "QUIT", arity: -1, anonymous: true, atOnce: true, run: quit},
+		{name: "RESET", arity: 1, anonymous: true, atOnce: true, run: reset},
+		{name: "SELECT", arity: 2, run: selectDB},
+		{name: "SNOWFENCE.DECODE", arity: 3, isQueueable: true, run: decode},
+		{name: "SNOWFENCE.NEXT", arity: -2, isQueueable: true, run: (*conn).next},
+		{name: "SNOWFENCE.RANGE", arity: 4, isQueueable: true, run: rangeOf},
+		{name: "TTL", arity: 2, key: reads, run: ttl},
 	}
 	for _, c := range t {
 		c.isQueueable = c.isQueueable || c.key != ""
-		c.group = cmp.Or(c.group, "connection")
 	}
-	slices.SortFunc(t, func(a, b *command) int { return cmp.Compare(a.name, b.name) })
 	return t
 }
 

@@ -107,7 +107,7 @@ func unpacked(body []byte) ([]byte, error) {
 func TestInChromium(t *testing.T) {
 	paths := tools(t, "node", "chromium")
 	rig := filepath.Join(t.TempDir(), "rig")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s", "-o", rig,
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", rig,
 		"github.com/snowfence/snowfence/cmd/internal/dashboard/rig").CombinedOutput(); err != nil {
 		t.Fatalf("building the rig: %v\n%s", err, out)
 	}

@@ -1,7 +1,7 @@
 // Rig is a server for the tests of the dashboard: a real one over a store in
 // memory, with holders, faults and IDs as its standard input asks for. It
 // prints its address, and ok for each line that was carried out.
-package main
+package rig
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -23,7 +24,12 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-func main() {
+// TestMain is the program, where RIG is set: to its path, by the tests of the
+// dashboard.
+func TestMain(m *testing.M) {
+	if os.Getenv("RIG") == "" {
+		os.Exit(m.Run())
+	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "rig:", err)
 		os.Exit(1)
