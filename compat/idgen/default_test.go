@@ -46,7 +46,7 @@ func TestExtractTimeGoesByTheLatestOptions(t *testing.T) {
 	}
 }
 
-// The lead belongs to the options, though the rectangle of both is one.
+// The lead belongs to the options, though the numbers of both are the same.
 func TestMethodChangesWithSetIdGenerator(t *testing.T) {
 	clock := newClock()
 	var d door

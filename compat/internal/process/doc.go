@@ -1,20 +1,19 @@
 // Package process is the set of all generators that layers have in one process:
 // of bare node numbers, and over fences.
 //
-// An ID is a tick above some low bits. A node and its usable sequence numbers
-// are a rectangle: these low bits × all ticks. Layouts of one epoch, tick
-// length, number of low bits and secret are one space, in which rectangles can
-// be compared.
+// An ID is a tick above some low bits. Nodes and their usable sequence numbers
+// are a part of these. Layouts of one epoch, tick length, number of low bits
+// and secret are one space, in which parts can be compared.
 //
 // Invariant: within a space, no tick and low bits become an ID twice, for any
 // caller; only two fences that prove their numbers each in a scope of its own,
 // such as two namespaces, may make one ID. It follows from four rules, which
 // the set's mutex keeps together:
 //
-//   - Handles of one bare rectangle share its generator. A generator never
-//     repeats an ID.
-//   - A generator enters the set with its rectangles before its first ID.
-//     Rectangles of a bare number overlap no others. A grant without an end is
+//   - Handles of one bare part share its generator. A generator never repeats
+//     an ID.
+//   - A generator enters the set with its part before its first ID. The part
+//     of a bare number overlaps no others. A grant without an end is
 //     a bare number.
 //   - To leave the set, a generator is sealed, and then the floor of its space
 //     is raised above all that it used. A sealed generator makes nothing more,

@@ -29,7 +29,7 @@ type granted struct {
 }
 
 func newFence(s *set, f snowfence.Fence) (*fence, error) {
-	key, _, err := place(f.Scheme(), snowfence.Grant{})
+	key, _, err := partOf(f.Scheme(), snowfence.Grant{})
 	return &fence{Fence: f, set: s, use: &use{users: 1}, key: key}, err
 }
 
@@ -85,7 +85,7 @@ func (f *fence) Release(ctx context.Context, gr snowfence.Grant, used int64) err
 func (f *fence) enter(gr snowfence.Grant) (snowfence.Grant, error) {
 	var none snowfence.Grant
 	s := f.Scheme()
-	_, rects, err := place(s, gr)
+	_, p, err := partOf(s, gr)
 	if err != nil {
 		return none, err
 	}
@@ -102,7 +102,7 @@ func (f *fence) enter(gr snowfence.Grant) (snowfence.Grant, error) {
 	}
 	f.use.name = nodeName(s, gr.Node)
 	bare := gr.Until > s.MaxTick()
-	if gr.From, err = f.set.enter(f.use, f.set.space(f.key), rects, gr.From, bare, false); err != nil {
+	if gr.From, err = f.set.enter(f.use, f.set.space(f.key), p, gr.From, bare, false); err != nil {
 		return none, err
 	}
 	if gr.From >= gr.Until {

@@ -43,7 +43,7 @@ type Handle struct {
 }
 
 // Open returns a handle on the generator of a bare node. Handles of equal
-// rectangles and ticks share it. An overlap that is not equal is an
+// parts and ticks share it. An overlap that is not equal is an
 // [ErrOverlap], unless o.Replace.
 func Open(s *snowfence.Scheme, node int64, o Options) (*Handle, error) {
 	return shared.open(s, node, o)

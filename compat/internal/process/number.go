@@ -47,7 +47,7 @@ func (n *number) Release(context.Context, snowfence.Grant, int64) error { return
 
 // bare returns the generator of a bare number, with one user more.
 func (s *set) bare(sch *snowfence.Scheme, node int64, o Options) (*use, error) {
-	key, rects, err := place(sch, snowfence.Grant{Node: node})
+	key, p, err := partOf(sch, snowfence.Grant{Node: node})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *set) bare(sch *snowfence.Scheme, node int64, o Options) (*use, error) {
 	defer s.mu.Unlock()
 	sp := s.space(key)
 	for u := range sp.uses {
-		if n := u.number; n != nil && u.rects[0] == rects[0] && n.fits(sch, &o, u.users > 0) {
+		if n := u.number; n != nil && u.parts[0].same(p) && n.fits(sch, &o, u.users > 0) {
 			s.reuse(u)
 			u.users++
 			return u, nil
@@ -69,7 +69,7 @@ func (s *set) bare(sch *snowfence.Scheme, node int64, o Options) (*use, error) {
 	}
 	n := &number{scheme: sch, node: node, opts: o, seal: func() int64 { return 0 }}
 	u := &use{name: nodeName(sch, node), number: n, users: 1, seal: func() int64 { return n.seal() }}
-	if n.from, err = s.enter(u, sp, rects, o.From, true, o.Replace); err != nil {
+	if n.from, err = s.enter(u, sp, p, o.From, true, o.Replace); err != nil {
 		return nil, err
 	}
 	n.until.Store(o.Until)

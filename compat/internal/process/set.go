@@ -48,7 +48,7 @@ func (s *set) space(key spaceKey) *space {
 // use is a generator in the set. The set's mutex guards it.
 type use struct {
 	space *space // nil outside of the set
-	rects []rectangle
+	parts []part
 	name  string       // in errors
 	bare  bool         // without proof that no other generator has them
 	users int          // handles; 1 over a fence
@@ -60,14 +60,14 @@ type use struct {
 	waits  waits
 }
 
-// enter adds rectangles of u to a space, for ticks from a first one on, which
-// it raises to the floor. Bare generators in the way leave if they are unused,
+// enter adds a part of u to a space, for ticks from a first one on, which it
+// raises to the floor. Bare generators in the way leave if they are unused,
 // or with replace.
-func (s *set) enter(u *use, sp *space, rects []rectangle, from int64, bare, replace bool) (int64, error) {
+func (s *set) enter(u *use, sp *space, p part, from int64, bare, replace bool) (int64, error) {
 	var old []*use
 	for o := range sp.uses {
 		switch {
-		case o == u || !bare && !o.bare || !o.overlaps(rects):
+		case o == u || !bare && !o.bare || !slices.ContainsFunc(o.parts, p.overlaps):
 		case o.users == 0 || replace && o.number != nil:
 			old = append(old, o)
 		default:
@@ -82,18 +82,12 @@ func (s *set) enter(u *use, sp *space, rects []rectangle, from int64, bare, repl
 	if u.space == nil {
 		u.space, u.from = sp, from
 	}
-	for _, r := range rects {
-		if !slices.Contains(u.rects, r) {
-			u.rects = append(u.rects, r)
-		}
+	if !slices.ContainsFunc(u.parts, p.same) {
+		u.parts = append(u.parts, p)
 	}
 	u.bare = u.bare || bare
 	sp.uses[u] = true
 	return from, nil
-}
-
-func (u *use) overlaps(rects []rectangle) bool {
-	return slices.ContainsFunc(u.rects, func(r rectangle) bool { return slices.ContainsFunc(rects, r.overlaps) })
 }
 
 // end closes the generator of a bare number, which could ask its fence again
@@ -106,7 +100,7 @@ func (s *set) end(u *use) {
 // leave takes u out for good, and remembers what it used.
 //
 // Order: the seal comes before the floor is raised, and that before others get
-// the rectangles.
+// the parts.
 func (s *set) leave(u *use) {
 	u.gone = true
 	if u.space == nil {

@@ -87,27 +87,21 @@ func tick(t testing.TB, h *Handle, id snowfence.ID) int64 {
 	return p.Tick
 }
 
-func TestEqualRectanglesShareOneGenerator(t *testing.T) {
+func TestEqualPartsShareOneGenerator(t *testing.T) {
 	r := newSet()
 	a, b := open(t, r, bwmarrin, 7, Options{}), open(t, r, bwmarrin, 7, Options{})
 	parts := open(t, r, "time=41,zone=5,rack=5,seq=12", 7, Options{}) // other words for the same numbers
 	other := open(t, r, bwmarrin, 8, Options{})
 	g := a.gen.Load()
 	if b.gen.Load() != g || parts.gen.Load() != g {
-		t.Error("equal rectangles have two generators")
+		t.Error("equal parts have two generators")
 	}
 	if other.gen.Load() == g {
 		t.Error("two nodes have one generator")
 	}
-	// One number a tick, of a node with 12 bits more or as the only one of its
-	// sequence.
-	one := open(t, r, "time=41,node=22", 9<<12|5, Options{})
-	if open(t, r, bwmarrin+",first=5,last=5", 9, Options{}).gen.Load() != one.gen.Load() {
-		t.Error("equal rectangles of two shapes have two generators")
-	}
 	for _, o := range []Options{{Lead: 7}, {Replace: true}} { // it is in use
 		if h := open(t, r, bwmarrin, 7, o); h.gen.Load() != g {
-			t.Errorf("%+v: another generator of a rectangle in use", o)
+			t.Errorf("%+v: another generator of a part in use", o)
 		}
 	}
 	clk := Options{Time: newClock().now}
@@ -142,6 +136,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		node int64
 		free bool
 	}{
+		{bwmarrin + ",first=5,last=9", 7, false},
 		{"time=41,node=9,seq=13", 3, false}, // nodes 6 and 7 of 10 bits
 		{"time=41,node=9,seq=13", 4, true},
 		{"time=41,node=11,seq=11", 15, false},
