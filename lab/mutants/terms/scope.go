@@ -48,7 +48,7 @@ var Path = slices.Concat(
 	some("spread.go", "checkGrant"),
 	some("compat/internal/process/fence.go", "fence.least"),
 	some("compat/internal/process/number.go", "set.bare"),
-	some("compat/internal/process/rectangle.go", "lowBits"),
+	some("compat/internal/process/part.go", "part.overlaps"),
 	some("compat/internal/process/set.go", "set.drop set.leave"),
 	some("compat/sonyflake/fence.go", "shows"),
 	some("compat/sonyflake/settings.go", "Settings.machine"),
