@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/binary"
-	"fmt"
 	"sort"
 	"time"
 
@@ -78,14 +77,6 @@ func blocks(rows []row) (list []block) {
 
 // nodes is how many there are in the block.
 func (b block) nodes() int64 { return b.last.end - b.Node }
-
-// nodesText says which nodes it has.
-func (b block) nodesText() string {
-	if b.nodes() == 1 {
-		return fmt.Sprintf("node %d", b.Node)
-	}
-	return fmt.Sprintf("nodes %d to %d", b.Node, b.last.end-1)
-}
 
 // sameBlock reports whether the next row is of the same block; its records are
 // written one by one. The unbroken run of granted ticks may be longer on one

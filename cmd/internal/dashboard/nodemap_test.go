@@ -138,7 +138,7 @@ func TestUnitsFillTheirSquares(t *testing.T) {
 		t.Errorf("%v, want %v; %v", look.cells[7:17], want, look.counts)
 	}
 	for _, list := range [][]block{look.selectBlocks(11, "", false), look.selectBlocks(-1, "11", true)} {
-		if len(list) != 1 || list[0].nodesText() != "nodes 8 to 11" || list[0].nodes() != 4 {
+		if len(list) != 1 || list[0].Node != 8 || list[0].nodes() != 4 {
 			t.Errorf("%+v", list)
 		}
 	}

@@ -75,8 +75,7 @@ releases).`,
 		}
 		return newToken(e, token, file, out)
 	})
-	return command.Group(&cobra.Command{Use: "token", Short: "Make and list tokens for clients of a server"}, create,
-		tokenListCommand(e))
+	return command.Group(&cobra.Command{Use: "token", Short: "Make tokens for clients of a server"}, create)
 }
 
 func newToken(e *command.Env, token server.Token, file string, out *bufio.Writer) error {
