@@ -2,6 +2,7 @@ package process
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence"
@@ -74,21 +75,20 @@ func TestPartOfRefuses(t *testing.T) {
 	for _, c := range []struct {
 		spec string
 		node int64
+		want string
 	}{
-		{"time=41,node=10,seq=12", -1},
-		{"time=41,node=10,seq=12", 1024},
-		{"time=41,seq=12", 1},
-		{"time=41,node=8,rollback=2,seq=12", 0},
-		{"scatter=2,time=41,node=8,seq=12", 0},
-		{"node=10,time=41,seq=12", 0},
-		{"time=41,tag=8,node=2,seq=12", 0},
+		{"time=41,node=10,seq=12", -1, "node -1: the layout has nodes 0 to 1023"},
+		{"time=41,node=10,seq=12", 1024, "node 1024: the layout has nodes 0 to 1023"},
+		{"time=41,seq=12", 1, "node 1: the layout has nodes 0 to 0"},
+		{"time=41,node=8,rollback=2,seq=12", 0, "take a generator of your own"},
+		{"scatter=2,time=41,node=8,seq=12", 0, "take a generator of your own"},
+		{"node=10,time=41,seq=12", 0, "take a generator of your own"},
+		{"time=41,tag=8,node=2,seq=12", 0, "take a generator of your own"},
 	} {
 		r := newSet()
-		if c.node > 0 {
-			defer open(t, r, c.spec, 0, Options{}).Close() // whose low bits equal the node's that is too high
-		}
-		if h, err := r.open(scheme(t, c.spec), c.node, Options{}); err == nil {
-			t.Errorf("%s: opened node %d: %v", c.spec, c.node, h)
+		_, err := r.open(scheme(t, c.spec), c.node, Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: node %d: %v", c.spec, c.node, err)
 		}
 	}
 }
