@@ -6,12 +6,16 @@ import (
 )
 
 // An agent over a store of its own, with the flags that agents had first: each
-// user of the host holds a quarter of a unit.
+// user of the host holds a quarter of a unit, in one namespace of the store.
 func TestAgentOverAStore(t *testing.T) {
 	f := newFleet(t)
 	f.start("agent", "--store", f.store(), "--namespace", "jobs", "--socket", f.dir+"/agent")
 	f.listens(f.dir + "/agent")
 	c := f.dial()
+	_, err := c.Lease(t.Context(), "other", f.s, nil)
+	if err == nil || !strings.Contains(err.Error(), "is not for namespace") {
+		t.Errorf("another namespace of the store: %v", err)
+	}
 	for held := 0; ; held++ {
 		l, err := c.Lease(t.Context(), "jobs", f.s, nil)
 		if err == nil && held < 8 {

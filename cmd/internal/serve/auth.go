@@ -32,7 +32,11 @@ func newTokens(c *Config) (*tokens, error) {
 	t.reloader = reloader{logger: c.Logger, text: "the file of tokens was changed and cannot be read: the old ones " +
 		"stay in use"}
 	if c.Agent {
-		t.auth.Store(server.NewHostAuth(c.Quota))
+		var only []string
+		if c.Unit == nil { // over a store, which has others
+			only = []string{c.AgentNamespace()}
+		}
+		t.auth.Store(server.NewHostAuth(c.Quota, only...))
 		return t, nil
 	}
 	if t.path == "" && len(t.ownTokens) == 0 {

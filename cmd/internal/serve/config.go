@@ -19,6 +19,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
 )
 
 // Config has the settings of a server. A field with a name is a flag, an
@@ -81,6 +82,11 @@ type Config struct {
 	Hide        func(text string) string // takes passwords out of errors
 
 	pollWait time.Duration // between looks at files, the clock and the store; 0 means a second
+}
+
+// AgentNamespace returns the only namespace of an agent.
+func (c *Config) AgentNamespace() string {
+	return cmp.Or(strings.Join(c.ReadyFor, ""), lease.DefaultNamespace)
 }
 
 // Settings returns the tags of each setting, and where its value goes.

@@ -38,9 +38,10 @@ func OpenAt(perSecond int) *Auth {
 }
 
 // NewHostAuth is for agents: the users of this host make IDs, and each may hold
-// so many nodes.
-func NewHostAuth(nodes int) *Auth {
-	return &Auth{anyone: newIdentity(Token{Verbs: hostVerbs}), nodes: nodes}
+// so many nodes. Without namespaces it is for all that the agent has.
+func NewHostAuth(nodes int, namespaces ...string) *Auth {
+	t := Token{Verbs: hostVerbs, Namespaces: namespaces}
+	return &Auth{anyone: newIdentity(t), nodes: nodes}
 }
 
 var hostVerbs = []Verb{VerbIDs, VerbRead, VerbLease}
@@ -54,7 +55,8 @@ func (a *Auth) User(id uint32) *Identity {
 	if user, ok := a.users.Load(id); ok {
 		return user.(*Identity)
 	}
-	t := Token{Name: fmt.Sprintf("user-%d", id), Verbs: hostVerbs, Nodes: a.nodes}
+	t := a.anyone.rights.Load().token
+	t.Name, t.Nodes = fmt.Sprintf("user-%d", id), a.nodes
 	user, _ := a.users.LoadOrStore(id, newIdentity(t))
 	return user.(*Identity)
 }

@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -81,7 +80,7 @@ func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config,
 	if err != nil {
 		return nil, err
 	}
-	name := agentNamespace(c)
+	name := c.AgentNamespace()
 	ns, err := client.Namespace(ctx, name)
 	var a *agent.Agent
 	if err == nil {
@@ -94,11 +93,6 @@ func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config,
 	s.endReason = a.Ended()
 	e.Message("units of %d nodes of namespace %s are leased from %s", a.Nodes, name, c.Store)
 	return open.Over(c.Store, a.Store, client.Close), nil
-}
-
-// agentNamespace returns the only namespace of an agent.
-func agentNamespace(c *serve.Config) string {
-	return cmp.Or(strings.Join(c.ReadyFor, ""), lease.DefaultNamespace)
 }
 
 // quotaOf returns how many nodes each user of a host may hold at an agent over

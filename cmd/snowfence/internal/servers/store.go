@@ -76,7 +76,7 @@ func (s *servedStore) prepare(ctx context.Context, e *command.Env, c *serve.Conf
 		err = checkSpread(ctx, e, st, c.Spread)
 	}
 	if err == nil && c.Agent {
-		c.Quota, err = quotaOf(ctx, st, agentNamespace(c))
+		c.Quota, err = quotaOf(ctx, st, c.AgentNamespace())
 	}
 	if err != nil {
 		_ = st.Close() // the first error is the one to tell
