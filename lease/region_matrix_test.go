@@ -47,7 +47,14 @@ var matrixLayouts = []string{
 	"time=41,node=3,seq=2,epoch=1999-01-01T00:00:20Z,tick=1s,first=2",
 	"time=42,node=3,seq=2,epoch=1999-01-01,tick=1s,first=2",
 	"time=41,node=4,seq=1,epoch=1998-01-01,tick=1s",
+	"tag=1,time=40,node=3,seq=2,epoch=1999-01-01,tick=1s,first=1",
+	"scatter=1,time=40,tag=1,node=3,seq=1,epoch=1999-01-01,tick=1s",
+	"node=3,time=41,seq=2,epoch=1999-01-01,tick=1s,first=1",
 }
+
+// tagOf is the tag of new IDs of a layout: one for all, so that two which
+// differ in nothing else would be one.
+func tagOf(s *snowfence.Scheme) int64 { return 1<<s.Layout().Bits(snowfence.FieldTag) - 1 }
 
 // add judges an ID: it is new.
 func (m *matrix) add(who string, id snowfence.ID) {
@@ -142,11 +149,19 @@ func (m *matrix) database(b *database) {
 
 func (m *matrix) compose(who string, s *snowfence.Scheme, tick, node, seq int64) {
 	m.t.Helper()
-	id, err := s.Compose(snowfence.Parts{Tick: tick, Node: node, Sequence: seq})
+	id, err := s.Compose(m.parts(s, tick, node, seq))
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	m.add(who, id)
+}
+
+// parts have a scatter value that the tick decides.
+func (m *matrix) parts(s *snowfence.Scheme, tick, node, seq int64) snowfence.Parts {
+	return snowfence.Parts{
+		Tick: tick, Node: node, Sequence: seq, Tag: tagOf(s),
+		Scatter: tick & (1<<s.Layout().Bits(snowfence.FieldScatter) - 1),
+	}
 }
 
 func (m *matrix) lease(s *snowfence.Scheme, node int64) {
@@ -160,6 +175,11 @@ func (m *matrix) lease(s *snowfence.Scheme, node int64) {
 		id, err := g.Next(m.t.Context())
 		if !m.expect(err) {
 			break
+		}
+		if tag := tagOf(s); tag > 0 {
+			if id, err = s.Tag(id, tag); err != nil {
+				m.t.Fatal(err)
+			}
 		}
 		m.add(lease.OwnerLeases, id)
 	}
@@ -191,7 +211,7 @@ func (m *matrix) others(s *snowfence.Scheme) {
 	l := s.Layout()
 	tick := max(ns.Start, l.TickOf(time.Now())-m.r.Int64N(10))
 	for seq := int64(1); seq < l.First && tick <= l.TickOf(time.Now()); seq++ {
-		if id, _ := s.Compose(snowfence.Parts{Tick: tick, Node: 3, Sequence: seq}); m.seen[id] == "others" {
+		if id, _ := s.Compose(m.parts(s, tick, 3, seq)); m.seen[id] == "others" {
 			return
 		}
 		m.compose("others", s, tick, 3, seq)

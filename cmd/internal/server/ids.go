@@ -79,6 +79,10 @@ func CheckCount(n int64) error {
 
 // Range returns the half-open range of IDs of a span of time.
 func (sp *Space) Range(from, to time.Time) (lo, hi snowfence.ID, err error) {
+	if l := sp.Scheme().Layout(); l.Cipher == snowfence.Plain && l.Fields[0].Name != snowfence.FieldTime {
+		return 0, 0, Errorf(Invalid, "a span of time is several ranges of IDs, because %s stands above the time: "+
+			"snowfence range --layout %s lists them", l.Fields[0].Name, l)
+	}
 	lo, hi, err = sp.Scheme().Range(from, to)
 	if err != nil {
 		err = kindError{Invalid, err}

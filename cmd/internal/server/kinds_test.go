@@ -70,6 +70,14 @@ func TestKinds(t *testing.T) {
 	_, badTime := ParseTime("yesterday")
 	_, badID := sp.Decode(-1)
 	_, _, backwards := sp.Range(time.Unix(2, 0), time.Unix(1, 0))
+	if err := create("scattered", "scatter=2,time=41,node=10,seq=10", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	scattered, err := s.Space(ctx, "scattered")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, several := scattered.Range(time.Unix(1, 0), time.Unix(2, 0))
 	for _, c := range []struct {
 		what string
 		err  error
@@ -78,6 +86,7 @@ func TestKinds(t *testing.T) {
 		{"no namespace", space("nowhere"), NoNamespace},
 		{"name with a blank", space("a b"), Invalid},
 		{"empty name", space(""), Invalid},
+		{"a time of several ranges", several, Invalid},
 		{"long name", space(fmt.Sprintf("%065d", 0)), Invalid},
 		{"created with a bad name", create("a/b", "twitter", 0, 0), Invalid},
 		{"created with a bad layout", create("x", "time=99", 0, 0), Invalid},
