@@ -202,6 +202,18 @@ func TestOpen(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "a", "b")); err == nil {
 		t.Error("a folder in a folder that is missing")
 	}
+	g := must(Open(dir))
+	must(g.Next(t.Context()))
+	blocks := filepath.Join(dir, "0.new") // a folder where the next write begins
+	if err := os.Mkdir(blocks, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(); err == nil {
+		t.Error("a node is free, and the file does not say so")
+	}
+	if err := errors.Join(os.Remove(blocks), g.Shutdown(t.Context())); err != nil {
+		t.Error(err)
+	}
 }
 
 // Ten processes at once, each killed and started again, make no ID twice.

@@ -63,15 +63,3 @@ func TestFolderChildrenDoNotKeepANode(t *testing.T) {
 	}
 	openDir(t, dir, s, firstNode)
 }
-
-// Locks of fcntl end when any descriptor of a file is closed, so that a program
-// that reads the lock's file would free it. Locks of flock stay.
-func TestFolderLockOutlivesReaders(t *testing.T) {
-	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
-	openDir(t, dir, s, firstNode)
-	for range 2 { // each try opens and closes the lock's file
-		if f, err := Folder(dir, s, firstNode); !errors.Is(err, snowfence.ErrBound) {
-			t.Errorf("a node that is held: %v, %v", f, err)
-		}
-	}
-}

@@ -332,36 +332,3 @@ func TestUnboundBesideSlices(t *testing.T) {
 	}
 	checkUnique(t, all)
 }
-
-// While one slice is in use, giving another one back frees nothing: after a
-// crash the file is above both.
-func TestACrashBesideASliceThatWasClosed(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=6,epoch=1993-01-01")
-	path := filepath.Join(t.TempDir(), "node")
-	f := openState(t, path, s, 3)
-	clock := newFakeClock()
-	a := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 15), Time: clock.now, Lead: 900, MaxWait: -1})
-	b := must(snowfence.New(snowfence.Config{Fence: part(t, f, 16, 40), Time: clock.now, Lead: 1900, MaxWait: -1}))
-	all := append(takeSome(a, 100), takeSome(b, 9000)...)
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
-	crash(t, f)
-	f = openState(t, path, s, 3)
-	c := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 63), Time: clock.now, Lead: 3900, MaxWait: -1})
-	checkUnique(t, append(all, takeSome(c, 90_000)...)) // past all ticks of b
-	st, err := decodeState(takeFile(t, path))
-	if err != nil || listNumbers(st.slices) != "0-63" {
-		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
-	}
-}
-
-// crash ends a process on a state file: nothing is given back, and its shares
-// are gone.
-func crash(t testing.TB, f *Fence) {
-	t.Helper()
-	for _, u := range f.bound {
-		forget(u)
-	}
-	kill(t, f)
-}

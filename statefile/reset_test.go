@@ -235,15 +235,3 @@ func TestFileReleaseThatFails(t *testing.T) {
 	}
 	checkIncreasing(t, all)
 }
-
-// A generator that never waits begins all the same: its first grant has to be
-// written.
-func TestFileWithoutWaiting(t *testing.T) {
-	s := testScheme(t, "twitter")
-	clock := newFakeClock()
-	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 1)
-	g := newGenerator(t, snowfence.Config{Fence: f, Time: clock.now, MaxWait: -1})
-	if _, err := g.Next(t.Context()); err != nil {
-		t.Error(err)
-	}
-}

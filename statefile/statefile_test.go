@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/snowfence/snowfence"
 )
@@ -29,91 +28,6 @@ func kill(t testing.TB, f *Fence) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// A process that is killed in the middle of a burst, or whose clock stepped
-// back before it starts again, makes nothing twice; nor does one that is
-// stopped properly.
-func TestFileOverRestarts(t *testing.T) {
-	for _, back := range []time.Duration{0, 40 * time.Millisecond, time.Second, time.Hour} {
-		for _, lead := range []int64{0, 2000} {
-			for _, clean := range []bool{false, true} {
-				t.Run(fmt.Sprintf("back %v lead %d clean %v", back, lead, clean), func(t *testing.T) {
-					s := testScheme(t, "twitter")
-					path := filepath.Join(t.TempDir(), "node")
-					clock := newFakeClock()
-					var all []snowfence.ID
-					for range 4 {
-						f := openState(t, path, s, 77)
-						g, err := snowfence.New(snowfence.Config{Fence: f, Lead: lead, Time: clock.now})
-						if err != nil {
-							t.Fatal(err)
-						}
-						for range 5 { // a burst over the end of the sequence
-							all = append(all, takeSome(g, 5000)...)
-							clock.advance(time.Millisecond)
-						}
-						if clean {
-							if err := g.Close(); err != nil {
-								t.Fatal(err)
-							}
-						}
-						kill(t, f)
-						clock.step(-back)
-					}
-					n := len(all)
-					f := openState(t, path, s, 77)
-					g := newGenerator(t, snowfence.Config{Fence: f, Lead: lead, Time: clock.now})
-					if back > 0 {
-						clock.step(4 * back)
-					}
-					clock.advance(stateWindow + 3*time.Second) // the longest a kill can cost, and the lead
-					id, err := g.Next(t.Context())             // the grant has run out meanwhile, and is renewed
-					if err != nil {
-						t.Fatal(err)
-					}
-					all = append(append(all, id), take(t, g, 100)...)
-					if n < 4096 {
-						t.Errorf("only %d IDs before the last start", n)
-					}
-					checkIncreasing(t, all) // over restarts too
-				})
-			}
-		}
-	}
-}
-
-// After a kill the next process can go on within the window, and after a proper
-// end at once.
-func TestFileCostsOfARestart(t *testing.T) {
-	s := testScheme(t, "twitter")
-	path := filepath.Join(t.TempDir(), "node")
-	clock := newFakeClock()
-	f := openState(t, path, s, 1)
-	g := newGenerator(t, snowfence.Config{Fence: f, Time: clock.now})
-	take(t, g, 10)
-	g.Close()
-	kill(t, f)
-	clock.advance(time.Millisecond)
-
-	f = openState(t, path, s, 1)
-	killed, err := snowfence.New(snowfence.Config{Fence: f, Time: clock.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	take(t, killed, 10) // at once
-	kill(t, f)
-
-	f = openState(t, path, s, 1)
-	g = newGenerator(t, snowfence.Config{Fence: f, Time: clock.now})
-	_, err = g.TryNext()
-	var w *snowfence.WaitError
-	if !errors.As(err, &w) || w.Reason != snowfence.ErrExhausted || !w.Behind || w.Missing <= 0 ||
-		w.Missing > stateWindow+2*time.Millisecond {
-		t.Errorf("after a kill: %+v", w)
-	}
-	clock.advance(w.Missing)
-	take(t, g, 10)
 }
 
 // again runs this test binary once more: by the same emulator, where
