@@ -91,11 +91,9 @@ const (
 )
 
 func (t *track) setForm(s *Scheme, gr Grant) {
-	if s.scatterBits > 0 {
-		t.scatterBits, t.turnMul = s.scatterBits, 1<<(64-s.scatterBits)
-		t.valueMask, t.valueShift = -t.turnMul, 64-s.scatterBits-s.scatterShift
-		t.salt = uint64(gr.Node) * golden * golden
-	}
+	t.scatterBits, t.turnMul = s.scatterBits, 1<<(64-s.scatterBits) // 0 without the field
+	t.valueMask, t.valueShift = -t.turnMul, 64-s.scatterBits-s.scatterShift
+	t.salt = uint64(gr.Node) * golden * golden
 	t.form = linear
 	if gr.Nodes > 1 {
 		// Nodes of a block follow each other in the ID if the whole sequence

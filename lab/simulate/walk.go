@@ -105,6 +105,7 @@ func reshaped(l snowfence.Layout) bool {
 // that a layout can have.
 func anyOrder(l snowfence.Layout, n int, chance *rand.Rand) []snowfence.Field {
 	fields := slices.Clone(l.Fields)
+	l.First, l.Last = 0, 0 // they may be of another width
 	for {
 		chance.Shuffle(n, func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 		if l.Fields = fields; l.Validate() == nil {
