@@ -51,7 +51,7 @@ class Spec(NamedTuple):
 
 def is_part(name: str) -> bool:
     """Whether a field is a part of the node."""
-    return name not in ("time", "seq", "rollback", "key")
+    return name not in ("time", "seq", "rollback", "key", "scatter", "tag")
 
 
 def _top(fields: List[Tuple[str, int]]) -> int:

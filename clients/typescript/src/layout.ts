@@ -148,7 +148,7 @@ export class Layout {
   }
 }
 
-function isNode(name: string): boolean { return !["time", "seq", "rollback", "key"].includes(name); }
+export function isNode(name: string): boolean { return !["time", "seq", "rollback", "key", "scatter", "tag"].includes(name); }
 
 function readEpoch(text: string, refuse: (why: string) => string): bigint {
   const m = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d))?$/.exec(text);

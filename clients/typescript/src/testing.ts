@@ -10,7 +10,7 @@
  */
 import { SnowfenceError, ensure } from "./errors.js";
 import { Generator, ensureCount } from "./generator.js";
-import { type Parts, Layout, floorDiv } from "./layout.js";
+import { type Parts, Layout, floorDiv, isNode } from "./layout.js";
 import { Servers } from "./servers.js";
 import { Stamper } from "./stamper.js";
 
@@ -39,7 +39,7 @@ export class Kit extends Generator {
     this.#known = new Layout(layout);
     ensure(!this.#known.cipher, "a kit makes plain IDs: give another layout");
     this.#stamper = new Stamper(this.#known, 0);
-    const nodes = this.#known.fields.reduce((n, f) => ["time", "seq", "rollback"].includes(f.name) ? n : n << f.bits, 1n);
+    const nodes = this.#known.fields.reduce((n, f) => isNode(f.name) ? n << f.bits : n, 1n);
     this.#node = BigInt(seed) % nodes;
     const day = Number(BigInt(seed) / nodes % 10_000n);
     this.#clock = Math.max(Date.UTC(2026, 0), Number(this.#known.epoch / 1_000_000n)) + day * 86_400_000;

@@ -45,7 +45,7 @@ const ids = load("ids");
 for (const v of ids.ids) {
   const l = new Layout(v.layout);
   if (l.cipher === "ff1") continue;
-  const fields = { time: BigInt(v.tick), seq: BigInt(v.sequence), rollback: BigInt(v.rollback) };
+  const fields = { time: BigInt(v.tick), seq: BigInt(v.sequence), rollback: BigInt(v.rollback), tag: 0n };
   for (const [name, n] of Object.entries(v.parts)) fields[name] = BigInt(n);
   const raw = l.compose(fields), secret = v.secrets?.at(-1);
   equal(`${v.layout} composed`, [raw, secret ? crypt(secret, raw, "encrypt") : raw], [v.raw, v.id]);

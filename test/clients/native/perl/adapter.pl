@@ -49,8 +49,8 @@ sub compose {
     my ($id, $below) = (0, 0);
     for my $field (reverse @{ $layout{fields} }) {
         my ($name, $bits) = @$field;
-        my $value = $name eq 'time' ? $t : $name eq 'seq' ? $s : $name eq 'rollback' ? 0 : $n & ((1 << $bits) - 1);
-        $n >>= $bits if $name !~ /^(time|seq|rollback)$/;
+        my $value = $name eq 'time' ? $t : $name eq 'seq' ? $s : $name =~ /^(rollback|scatter|tag)$/ ? 0 : $n & ((1 << $bits) - 1);
+        $n >>= $bits if $name !~ /^(time|seq|rollback|scatter|tag)$/;
         die "tick $t is beyond the layout\n" if $value >= 1 << $bits;
         $id |= $value << $below;
         $below += $bits;

@@ -58,7 +58,7 @@ class Layout:
             ensure(re.fullmatch("[a-z][a-z0-9-]{0,31}", key) and re.fullmatch("[0-9]+", value), "field")
             if int(value) > 0 or key == "time":
                 fields.append((key, int(value)))
-        node = lambda name: name not in ("time", "seq", "rollback", "key")
+        node = lambda name: name not in ("time", "seq", "rollback", "key", "scatter", "tag")
         if "order" in seen:
             side = {"node-first": -1, "node-last": 1}[seen["order"]]
             fields.sort(key=lambda f: -3 if f[0] == "key" else -2 if f[0] == "time" else side if node(f[0]) else 0)

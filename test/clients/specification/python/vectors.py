@@ -41,7 +41,7 @@ for spec in layouts["invalid"]:
 ids = load("ids")
 for v in ids["ids"]:
     l, secrets = Layout(v["layout"]), v.get("secrets", [])
-    parts = {"time": int(v["tick"]), "seq": int(v["sequence"]), "rollback": int(v["rollback"])}
+    parts = {"time": int(v["tick"]), "seq": int(v["sequence"]), "rollback": int(v["rollback"]), "tag": 0}
     parts |= {k: int(n) for k, n in v["parts"].items()}
     equal(v["layout"] + " composed", [str(n) for n in l.compose(parts, secrets)], [v["raw"], v["id"]])
     have = l.decode(int(v["id"]), secrets)

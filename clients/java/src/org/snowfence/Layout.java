@@ -15,7 +15,7 @@ public final class Layout {
     /** A field: its name, its bits, and the bits below it. */
     record Field(String name, int bits, int shift) {
         boolean isPart() {
-            return !List.of("time", "seq", "rollback", "key").contains(name);
+            return !List.of("time", "seq", "rollback", "key", "scatter", "tag").contains(name);
         }
 
         long mask() {
