@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// identityKey is of the record with a part of the identity as its nonce. No
-// namespace has such a name.
+// identityKey is the key of the record that has a part of the identity as its
+// nonce. No namespace can have its name.
 var identityKey = store.Key{Namespace: "the identity"}
 
 // Identity implements [store.Store]: one for all namespaces. It takes two

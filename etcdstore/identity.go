@@ -45,7 +45,7 @@ func idVersionOf(r *pb.RangeResponse) idVersion {
 	return idVersion{string(r.Kvs[0].Value), r.Kvs[0].CreateRevision, r.Kvs[0].ModRevision}
 }
 
-// sameID is the condition that the id key is as seen.
+// sameID returns the condition that the id key has not changed.
 func (s *Store) sameID(id idVersion) []clientv3.Cmp {
 	return []clientv3.Cmp{
 		clientv3.Compare(clientv3.CreateRevision(s.keys.idKey()), "=", id.createRevision),

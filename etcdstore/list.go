@@ -91,8 +91,8 @@ func (l *listing) readNodes(
 	}
 }
 
-// readHeads jumps from the first key of a namespace to the next one's, and
-// orders the names by their bytes, as their escaped form does not.
+// readHeads jumps from the first key of a namespace to the first of the next.
+// It sorts the names by their bytes: escaped names have another order.
 func (l *listing) readHeads(ctx context.Context) ([]store.Record, error) {
 	var out []store.Record
 	ks := l.s.keys

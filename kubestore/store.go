@@ -205,8 +205,8 @@ func pause(ctx context.Context) error {
 
 // swapRecord writes one record. It reads the object's version each time: a
 // version that it remembered can be from another write after etcd was restored.
-// A conflict with an object that still has the old nonce was with a change of
-// something else, such as a label: the write is tried again.
+// If an object has the old nonce after a conflict, another part of it was
+// changed, such as a label: the write is tried again.
 func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 	for sent := false; ; sent = true {
 		r, old, err := s.readRecord(ctx, w.New.Key)

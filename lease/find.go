@@ -140,8 +140,8 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 	return blocks, nil
 }
 
-// allowed asks Options.Check about a node, once in a lease's life if it
-// refuses.
+// allowed asks Options.Check about a node. In a lease's life it asks no more
+// about a node that was refused.
 func (f *finder) allowed(ctx context.Context, node int64) bool {
 	c := f.c
 	err := c.refused[node]

@@ -65,7 +65,7 @@ func (t ticks) renewal(rs []store.Record, now time.Time) int64 {
 	return min(until, t.maxTick+1)
 }
 
-// granted returns r as it is written when [from, until) is granted out of it.
+// granted returns the record r with the grant [from, until).
 func granted(ns Namespace, r store.Record, from, until int64) store.Record {
 	if r.Nonce == "" || r.Generation < ns.Since || from > r.Until {
 		r.From = from

@@ -101,7 +101,7 @@ func askOnce[T any](
 	return out, err
 }
 
-// moveOn asks the server after a silent one first, from now on.
+// moveOn makes the server after a silent one the first to be asked.
 func (c *Client) moveOn(after *peer) {
 	n := int64(slices.Index(c.servers, after))
 	c.good.CompareAndSwap(n, (n+1)%int64(len(c.servers)))

@@ -170,7 +170,8 @@ func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Schem
 	return c.schemeOf(ctx, namespace, nil)
 }
 
-// schemeOf asks for secrets where none are given.
+// schemeOf returns the scheme of a namespace. Without keys it asks the server
+// for the secrets.
 func (c *Client) schemeOf(ctx context.Context, namespace string, keys []*snowfence.Secret) (*snowfence.Scheme, error) {
 	ns, err := c.showNamespace(ctx, namespace, false)
 	if err != nil {
@@ -256,7 +257,7 @@ func (h *header) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// currentToken returns the token of now.
+// currentToken returns the present token.
 func (h *header) currentToken() (string, error) {
 	if h.file == "" {
 		return h.token, nil

@@ -86,8 +86,8 @@ func (s *tickets) Renew(
 	}
 }
 
-// renewAll sends what waits, until nothing does. The limit of the client bounds
-// each request.
+// renewAll sends the waiting renewals until none is left. The limit of the
+// client bounds each request.
 func (s *tickets) renewAll() {
 	for {
 		s.mu.Lock()

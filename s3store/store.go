@@ -183,8 +183,8 @@ func (s *Store) getObject(ctx context.Context, name string) (o object, err error
 // service refuses them.
 func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
 
-// putObject writes an object if the one before has a tag, or, if that is "", if
-// there is none.
+// putObject writes an object if the stored one has this tag; with "", if none
+// is stored.
 func (s *Store) putObject(ctx context.Context, name, text, tag string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()

@@ -116,7 +116,7 @@ func (d *Dated) serials(p *Sequence, got span) Serials {
 	return Serials{p.period, got.firstNumber(p.step), got.len(), taken, p.step, d.calendar.pattern}
 }
 
-// namedPeriod returns a period, which is no more than one ahead.
+// namedPeriod opens a period that the caller names, one ahead at most.
 func (d *Dated) namedPeriod(period int64) (*Sequence, error) {
 	if err := d.calendar.admitPeriod(period, d.calendar.periodAt(d.world.Now())); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", d.name, err)

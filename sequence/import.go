@@ -18,8 +18,8 @@ import (
 // of period 0. The definition needs no Start: a plain sequence starts above its
 // number, and a period begins above its own.
 //
-// If the sequence exists, it must have the same definition, and no number of a
-// period may be taken that is not above its last one. Otherwise Import returns
+// If the sequence exists, it must have the same definition, and must not have
+// given a number up to the last one of its period. Otherwise Import returns
 // [lease.ErrExists]. It may be repeated.
 func Import(ctx context.Context, st store.Store, name string, d Definition, last map[int64]int64) error {
 	if err := checkName(name); err != nil {

@@ -33,7 +33,7 @@ type piece struct {
 	_    [64]byte
 }
 
-// sealed is what next is set to when nothing more may be taken.
+// sealed is the value of next when nothing more may be taken.
 const sealed = 1 << 63
 
 func (s span) piece(step int64) *piece {

@@ -96,7 +96,7 @@ func (frozen) Uint64() uint64 { return rand.Uint64() }
 func (frozen) Text() string   { return strconv.FormatUint(rand.Uint64(), 36) + "-kit" }
 func (frozen) Go(f func())    { f() }
 
-// A bubble is never copied.
+// No test is resumed from a snapshot.
 func (frozen) Machine() world.Machine { return world.Real().Machine() }
 
 func (w frozen) Wait(d time.Duration, chans ...<-chan struct{}) int {

@@ -162,7 +162,7 @@ func (f *Fence) sharedBeside(u *share) bool {
 // can be of one node, and neither sees the slices of the other.
 var inProcess = occupied{shares: map[string][]*share{}}
 
-// occupied is safe for concurrent use.
+// occupied are the shares in use. It is safe for concurrent use.
 type occupied struct {
 	mu     sync.Mutex
 	shares map[string][]*share // by layout, secret and node

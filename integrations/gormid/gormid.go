@@ -189,9 +189,9 @@ func (p *plugin) fillMap(stmt *gorm.Statement, row map[string]any, key *schema.F
 	return nil
 }
 
-// readBack asks for the keys that the rows have in the database: an upsert that
-// met a row of an earlier key keeps that. With a condition, rows are missing
-// from the answer, and GORM would give keys to the wrong ones.
+// readBack asks the database for the keys of the rows: an upsert of a row that
+// was there keeps its key. With a condition, rows are missing from the answer,
+// and GORM would give keys to the wrong ones.
 func readBack(db *gorm.DB, key *schema.Field) {
 	stmt := db.Statement
 	upsert, ok := stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)

@@ -37,9 +37,9 @@ func (c *Clock) Wall() time.Time {
 	return c.epoch.Add(time.Duration(wall))
 }
 
-// Correct makes the wall clock the time at once. It is for a wall clock that
-// was ahead, and agrees with another clock now: until the time had slowed down
-// to it, no store would grant a tick.
+// Correct sets the time to the wall clock at once. It is for a wall clock that
+// was ahead and agrees with another clock now. Without it, no store would grant
+// a tick until the wall clock has caught up.
 func (c *Clock) Correct() {
 	a := &anchor{fresh: int64(SyncEvery)}
 	if a.at, a.ns = c.both(); a.ns < 0 {
@@ -188,8 +188,8 @@ func (c *Clock) now() (ns int64, slow uint8, e, due int64) {
 	return a.ns + (e-a.at)>>a.slow, a.slow, e, a.at + a.fresh
 }
 
-// sync compares with the wall clock, sets a new anchor and returns what now
-// does.
+// sync compares with the wall clock, sets a new anchor and returns the results
+// of now.
 func (c *Clock) sync(a *anchor) (ns int64, slow uint8, e, due int64) {
 	e, wall := c.both()
 	cur := a.ns + max(e-a.at, 0)>>a.slow

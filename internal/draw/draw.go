@@ -2,7 +2,7 @@
 // prefers the values at which code goes wrong: the ends of a range, zero,
 // powers of two and their neighbors.
 //
-// It is so small because the root module requires nothing: a library for such
+// It is our own because the root module requires nothing: a library for such
 // tests would be in everybody's go.sum.
 package draw
 
@@ -76,8 +76,8 @@ func (t *T) within(low int64, span uint64) int64 {
 // Int is Range for an int.
 func (t *T) Int(low, high int) int { return int(t.Range(int64(low), int64(high))) }
 
-// Word draws 64 bits: short ones, long ones, and such that have few bits set or
-// few not set.
+// Word draws 64 bits: short numbers, long numbers, and numbers with few ones or
+// few zeros.
 func (t *T) Word() uint64 {
 	v := t.Uint64() >> t.IntN(64)
 	switch t.IntN(4) {

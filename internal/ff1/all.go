@@ -48,7 +48,7 @@ func (c *Cipher) DecryptAll(dst, src []uint64) error {
 	return nil
 }
 
-// ready makes all checks of a batch before it writes any.
+// ready makes all checks of a batch before anything is written.
 func (c *Cipher) ready(dst, src []uint64) (*state, error) {
 	s, err := c.state()
 	if err != nil {

@@ -35,7 +35,7 @@ func copyRecords(ctx context.Context, from, to store.Place, waits store.Record) 
 	return put(ctx, to, waits, some)
 }
 
-// put writes records that differ from those that are there.
+// put writes the records that differ from the target's.
 //
 // Invariant: a replaced record was read while the target was closed. If another
 // run of the move has opened it since, programs have written, and the swap

@@ -13,7 +13,7 @@ import (
 // that know no moves refuse it too.
 const closed = 1 << 30
 
-// incomplete is an [store.ErrMoved] of the store that data is moved to.
+// incomplete is the [store.ErrMoved] of the target while a move is under way.
 type incomplete struct{}
 
 func (incomplete) Error() string {
@@ -56,7 +56,7 @@ func Of(r store.Record) (Moved, error) {
 	return data.Moved, nil
 }
 
-// marked returns the head r as it is written when it says m.
+// marked returns the head r with the mark m.
 func marked(ctx context.Context, r store.Record, m Moved) (store.Record, error) {
 	data := map[string]json.RawMessage{}
 	if r.Nonce != "" {

@@ -120,8 +120,9 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 		"if that has older data again, put a backup from after the move back", from.Name, m.was.To, to.Name)
 }
 
-// mark has the head of the source say next. Takes of a sequence may write it at
-// the same time. One that is closed has another generation, so that they fail.
+// mark writes the mark next into the head of the source. Takes of a sequence
+// may write the head at the same time. Closing it raises its generation, so
+// that they fail.
 func (m *move) mark(ctx context.Context, from store.Place, next Moved) (err error) {
 	for {
 		old := m.source.Nonce

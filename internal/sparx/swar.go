@@ -69,7 +69,8 @@ func (k *schedule) encryptFour(dst, src *[4]uint64) {
 	scatter(dst, l0, r0, l1, r1)
 }
 
-// decryptFour is the inverse of encryptFour, and decryptOne with other words.
+// decryptFour is the inverse of encryptFour: decryptOne for four numbers at
+// once.
 func (k *schedule) decryptFour(dst, src *[4]uint64) {
 	l0, r0, l1, r1 := gather(src)
 	w := &k.dec

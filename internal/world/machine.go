@@ -9,8 +9,8 @@ import (
 // from a snapshot.
 const VMClock = "/dev/vmclock0"
 
-// Machine is the machine from one resumption from a snapshot to the next. The
-// zero Machine is not usable. Its methods are safe for concurrent use.
+// Machine is a machine between two resumptions from a snapshot. The zero
+// Machine is not usable. Its methods are safe for concurrent use.
 type Machine struct {
 	counter *atomic.Uint64
 	value   uint64
@@ -20,7 +20,7 @@ type Machine struct {
 // each resumption.
 func At(counter *atomic.Uint64) Machine { return Machine{counter, counter.Load()} }
 
-// Now returns the machine of now.
+// Now returns the present machine.
 func (m Machine) Now() Machine { return At(m.counter) }
 
 // Copied reports whether the machine was resumed from a snapshot since: another

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// World is all that a repeatable run may not get in another way. The methods
-// are safe for concurrent use.
+// World is the only source of time, random numbers and goroutines, so that a
+// run can be repeated. The methods are safe for concurrent use.
 type World interface {
 	// Now is the time to pace work by, where only differences count and it
 	// never goes back. Its date, which may, decides for dated sequences.

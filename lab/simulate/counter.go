@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// counter is a sequence as the ledger has it: its own account, which knows the
-// numbers that were given out and the answers of the store.
+// counter is the ledger's own account of a sequence, from the numbers that were
+// given out and the answers of the store.
 type counter struct {
 	name        string
 	definition  sequence.Definition

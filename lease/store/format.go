@@ -1,8 +1,7 @@
 package store
 
-// Format is the version of what programs keep in a store, and how. A release
-// that changes it raises the number, and a program refuses a namespace with a
-// later one.
+// Format is the version of the data in a store. A release that changes it
+// raises the number, and a program refuses a namespace with a later one.
 const Format = 1
 
 // Servers is the name under which servers keep records of themselves. No

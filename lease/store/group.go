@@ -120,7 +120,7 @@ func Decoded[T any](st Store, r Record, decode func(Record) (T, error)) (T, erro
 	return decoded, err
 }
 
-// memo is a record, and what it was decoded to.
+// memo is a stored record and its decoded form.
 type memo struct {
 	record  Record
 	decoded any

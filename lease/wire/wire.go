@@ -48,8 +48,8 @@ type Request struct {
 
 	// Attempt is a random text as in Server.Renew; "" means none. Earlier has
 	// the attempts that had no answer: if one of them got a lease, the server
-	// finds it and takes no second node. Known means that it takes no other
-	// node at all: without such a lease it is a lease.ErrTaken.
+	// finds it and takes no second node. Known means that the server takes no
+	// other node: without such a lease, the error is lease.ErrTaken.
 	Attempt string
 	Earlier []string
 	Known   bool

@@ -1,8 +1,7 @@
 // Columns fails where a Go file has lines that are too long to read: comments
-// over 100 columns, and code over 120. A tab counts four. Excepted are
-// generated files, raw strings (SQL, pages), rows of tables in tests, the
-// output of examples, code inside comments, and words without a space to break
-// at.
+// over 80 columns, and code over 120. A tab counts four. Excepted are generated
+// files, raw strings (SQL, pages), rows of tables in tests, the output of
+// examples, code inside comments, and words without a space to break at.
 //
 //	columns FILE...
 package main

@@ -28,7 +28,7 @@ type Agent struct {
 	logger *slog.Logger
 }
 
-// least is how many nodes a unit has where that of the namespace has fewer.
+// least is the smallest unit of an agent, in nodes, if the layout has room.
 const least = 16
 
 // unitOf returns how many nodes an agent leases together in a namespace with a
@@ -41,8 +41,8 @@ func unitOf(unit, nodes int64) int {
 	return int(n)
 }
 
-// New returns an agent for a namespace of other servers, and has a server of
-// these settings hand out its units. Start that over its Store.
+// New returns an agent for a namespace of other servers. It changes the
+// settings c so that a server over the agent's Store hands out its units.
 func New(
 	ctx context.Context, c *serve.Config, from wire.Server, name string, ns remote.Namespace,
 ) (*Agent, error) {
@@ -76,8 +76,8 @@ func New(
 	return a, nil
 }
 
-// Ended delivers why the agent cannot lease again: the namespace has changed,
-// or is gone. Another agent reads it anew.
+// Ended delivers the reason why the agent can lease no more: the namespace was
+// changed or deleted. A new agent reads the namespace again.
 func (a *Agent) Ended() <-chan error { return a.source.endReason }
 
 // unit leases a unit, and sublets its nodes.

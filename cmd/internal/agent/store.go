@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// errNoStore is for what only a store can do.
+// errNoStore refuses calls that need a store.
 var errNoStore = errors.New("an agent has no store: ask its server, or use its store")
 
 // namespaceStore knows one namespace, and keeps no nodes.

@@ -27,14 +27,14 @@ type Drift struct {
 
 var errNoOptions = InvalidError("no worker number is set: call SetWorkerId or SetOptions first")
 
-// settings are what SetOptions set.
+// settings are the options of SetOptions.
 type settings struct {
 	worker             uint32
 	workerBits, seqLen uint8
 }
 
-// Registration is where worker numbers come from, as snow-drift's RegisterOne
-// says it.
+// Registration names the source of worker numbers, as snow-drift's RegisterOne
+// does.
 type Registration struct {
 	Address, Password, MasterName string
 	DB, Min, Max, Count, Life     int32

@@ -39,7 +39,8 @@ type entry struct {
 	seq    *numbers   // nil for a generator
 }
 
-// NewLibrary returns a library; its beats are the words after the first.
+// NewLibrary returns a library with a slot for each word but the first. The
+// word of a slot is its beat.
 func NewLibrary(words []uint64) *Library {
 	return &Library{
 		words: words, slots: make([]atomic.Pointer[entry], len(words)), next: 1,

@@ -174,8 +174,8 @@ func known(d door) string {
 	return strings.Join(names, ", ")
 }
 
-// schemeOf returns the scheme of the text of a layout, "" for the default one,
-// that has a node.
+// schemeOf returns the scheme of a layout's text; "" means the default one. The
+// layout must have the node.
 func (o *options) schemeOf(text string, node int64) (*snowfence.Scheme, error) {
 	l, err := snowfence.Default(), error(nil)
 	if text != "" {

@@ -14,7 +14,8 @@ type schemes struct {
 	byLayout map[string]*snowfence.Scheme
 }
 
-// mostSchemes bounds the kept schemes of a program that makes up layouts.
+// mostSchemes limits the schemes that are kept, in case a program uses ever new
+// layouts.
 const mostSchemes = 64
 
 // Texts decodes, formats and parses IDs, without a handle.

@@ -55,7 +55,7 @@ func (f *failures) takeSample(s *server.Service, l *server.StoreLatency, elapsed
 	}
 }
 
-// inStore is where round trips fail, beside the wires.
+// inStore stands beside the names of wires, for round trips that failed.
 const inStore = "store"
 
 // countFailures returns all there can be, always in the same order.

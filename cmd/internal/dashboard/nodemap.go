@@ -87,16 +87,15 @@ func (r *row) sameBlock(next *row) bool {
 		next.writeTime.Sub(r.writeTime).Abs() < time.Second
 }
 
-// offset is how far a holder's clock is ahead of this server's, in
-// milliseconds, as far as it is known: a record that was written between two
-// looks carries the time of its writer, which lay between the times of the
-// looks.
+// offset bounds the lead of a holder's clock over this server's, in
+// milliseconds. A record that was written between two views has its writer's
+// time, which lay between the times of the views.
 type offset struct {
 	isKnown, hasHigh bool
 	low, high        int64 // high only when it is bounded
 }
 
-// drawView is [server.Service.Draw]: it makes the look of a view.
+// drawView is [server.Service.Draw]: it makes the map of a view.
 func (d *Dashboard) drawView(v, before *server.View) any {
 	l := newNodeMap(v)
 	l.setOwn(d.cfg.Service)
@@ -109,7 +108,7 @@ func (d *Dashboard) drawView(v, before *server.View) any {
 	return l
 }
 
-// newNodeMap returns a look that is not painted yet.
+// newNodeMap returns the map of a view, without its cells.
 func newNodeMap(v *server.View) *nodeMap {
 	l := &nodeMap{View: v, nodes: 1 << min(v.Layout.Bits(snowfence.FieldNode), 62)}
 	for i := range v.Leases[:min(len(v.Leases), maxNodes)] {
@@ -201,7 +200,7 @@ func (l *nodeMap) rowAt(node int64) *row {
 	return nil
 }
 
-// compareClocks learns from two looks how far the clocks of holders are off.
+// compareClocks learns from two views how far the clocks of holders are off.
 func (l *nodeMap) compareClocks(before *nodeMap) {
 	for i := range l.rows {
 		r := &l.rows[i]

@@ -124,7 +124,7 @@ func mountPage(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", redirect)
 }
 
-// redirect leads to the page.
+// redirect sends browsers to the page.
 func redirect(w http.ResponseWriter, r *http.Request) {
 	setSecurityHeaders(w.Header())
 	http.Redirect(w, r, "/dashboard/", http.StatusFound)

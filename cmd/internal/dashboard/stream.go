@@ -188,7 +188,7 @@ func (p *client) sendNews(v snapshot) error {
 	return errors.Join(append(errs, p.sendEvent("sample", out))...)
 }
 
-// cells is a map, or what changed in it.
+// cells is a map, or the changes in one.
 type cells struct {
 	Full   bool             `json:"full"`
 	At     int64            `json:"at"`

@@ -2,5 +2,5 @@
 
 package doctor
 
-// writable cannot tell here, which counts as no.
+// writable is not known here, which counts as no.
 func writable(string) bool { return false }

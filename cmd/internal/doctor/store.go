@@ -124,8 +124,8 @@ func judgeSettings(c *Case, r *report, list []open.Finding) {
 	storeRights(c, r, rights)
 }
 
-// storeRights judges the rights of this role. A role that may only read belongs
-// to people; the programs' rights are not seen then.
+// storeRights judges the rights of this role. A role that may only read is a
+// person's: it shows nothing of the programs' rights.
 func storeRights(c *Case, r *report, rights string) {
 	name := []string{StoreRights}
 	switch {

@@ -25,12 +25,12 @@ const (
 		`+ TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - (%d)) DIV %d`
 )
 
-// MariaDB returns the SQL for MariaDB 10.6 and later. It runs again without
-// harm: the position stays.
+// MariaDB returns the SQL for MariaDB 10.6 and later. It may be run again: the
+// position stays.
 func MariaDB(p Plan) (string, error) { return mysql(p, true) }
 
-// MySQL returns the SQL for MySQL 8.0 and later. It is the same as for MariaDB,
-// and was run only there.
+// MySQL returns the SQL for MySQL 8.0 and later. It differs from that for
+// MariaDB only in the trigger, and was tested only there.
 func MySQL(p Plan) (string, error) { return mysql(p, false) }
 
 func mysql(p Plan, returning bool) (string, error) {

@@ -45,7 +45,7 @@ const (
 	maxLead      = 1 << 40
 )
 
-// numbers are those that the texts have of a plan.
+// numbers are the numbers of a plan, as the SQL has them.
 type numbers struct {
 	Plan
 	Spec      string

@@ -75,8 +75,7 @@ func New(id string, size int64, open Open, store wire.Server, onEnd func(error))
 	return l
 }
 
-// IDOf returns the id of the lessor that a lease is of; "" for a lease of the
-// store.
+// IDOf returns the id of a lease's lessor; "" for a lease of the store.
 func IDOf(l wire.Lease) string {
 	id, _, _ := strings.Cut(l.Lessor, ".")
 	return id

@@ -23,7 +23,8 @@ const (
 // for it.
 func most(used, nodes int64) bool { return used*5 > nodes*4 }
 
-// noteSublets notes that more nodes have a holder.
+// noteSublets adds n to the nodes with a holder, and leases ahead if most have
+// one.
 func (l *Lessor) noteSublets(n int64) {
 	if most(l.holders.Add(n), l.all.Load()) && l.ahead.CompareAndSwap(false, true) {
 		l.work.Go(func() { l.leaseAhead() })
@@ -122,8 +123,8 @@ func (l *Lessor) watchUnits() {
 	}
 }
 
-// dropUnits takes out the units that are not needed, and returns their leases,
-// and the units with a lease that ended by itself, and returns why.
+// dropUnits removes two kinds of units: those that are not needed, with their
+// leases in gone, and those with an ended lease, with the reasons in why.
 func (l *Lessor) dropUnits(now time.Time) (gone []*lease.Lease, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +158,7 @@ func (l *Lessor) dropUnits(now time.Time) (gone []*lease.Lease, why error) {
 	return gone, why
 }
 
-// giveBack ends the lease of a unit that no holder has.
+// giveBack ends the lease of a unit without holders.
 func (l *Lessor) giveBack(one *lease.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.life), openWait)
 	defer cancel()

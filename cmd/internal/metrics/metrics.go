@@ -18,7 +18,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Source is what metrics are read from. All methods are safe for concurrent
+// Source has the values of the metrics. All methods are safe for concurrent
 // use.
 type Source struct {
 	Service *server.Service
@@ -27,8 +27,8 @@ type Source struct {
 	Ready   func() bool
 	TTL     time.Duration // of the server's own leases
 
-	// Steps are the steps of the clock that were seen, and the last of them,
-	// which is negative when it went back.
+	// Steps returns how often the clock stepped back and forward, and its last
+	// step, negative for one back.
 	Steps func() (back, forward int64, last time.Duration)
 
 	// Reloads calls each with the name of a file that is read again, and
@@ -47,7 +47,7 @@ type Source struct {
 }
 
 // Handler serves the metrics in the formats of Prometheus, for the namespaces
-// that the caller sees; nil is all, and the metrics of the process.
+// that the caller may see. With nil it serves all, and those of the process.
 func Handler(s *Source, who *server.Identity) http.Handler {
 	r := prometheus.NewRegistry()
 	c := &collector{s, nil, who == nil || who.SeesAll()}
@@ -124,7 +124,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	c.collectSequences(to)
 }
 
-// collectWires puts what came over each wire. gRPC has the connections of HTTP.
+// collectWires sends the counts of each wire. gRPC shares the connections of
+// HTTP.
 func (c *collector) collectWires(to sink) {
 	wires := c.s.Wires
 	if slices.Contains(wires, server.HTTP) {
@@ -189,7 +190,7 @@ func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now
 	}
 }
 
-// collectSequences puts what there is of each sequence that is open.
+// collectSequences sends the metrics of the open sequences.
 func (c *collector) collectSequences(to sink) {
 	for _, sq := range c.s.Service.Sequences() {
 		if c.sees != nil && !c.sees(sq.Name) {

@@ -191,8 +191,7 @@ func (a *address) serverParams(env func(string) string, own ...string) (timeout 
 	return a.durationParam("connect_timeout", connectTimeout)
 }
 
-// number says which numbers a parameter may be, and which it is when it is
-// missing.
+// number has the limits of a parameter, and its default.
 type number struct{ least, most, otherwise int }
 
 // numberParam returns a parameter that is a number.

@@ -27,8 +27,8 @@ func isReadOnly(err error) bool {
 	return code == codePerm || code == codeReadOnly || code == codeCantOpen
 }
 
-// permissionError adds to an error what makes a file usable for this user,
-// where it is rights that are missing.
+// permissionError adds advice to an error of missing rights: how this user gets
+// to use the file.
 func permissionError(path string, err error) error {
 	if advice := permissionAdvice(path, err); advice != "" {
 		return fmt.Errorf("%w\n%s", err, advice)

@@ -107,8 +107,8 @@ func create(path string) (made bool, err error) {
 	mode := fs.FileMode(0o600)
 	if folder, err := os.Stat(filepath.Dir(path)); err == nil && isShared(folder) {
 		// SQLite gives the files beside it the same mode, but a moment late
-		// where the umask takes it away. Another user would fail to open them
-		// in that moment.
+		// under a stricter umask. In that moment, another user cannot open
+		// them.
 		mode = 0o660
 		shareNewFiles()
 	}

@@ -49,7 +49,7 @@ type Layout struct {
 	Fields    []plan.Field `json:"fields"`
 }
 
-// Ask answers a question in JSON by JSON.
+// Ask answers a question. Both are JSON.
 func Ask(text string, now time.Time) string {
 	var q question
 	err := json.Unmarshal([]byte(text), &q)
@@ -83,7 +83,7 @@ func (q *question) answer(now time.Time) (Answer, error) {
 	return Answer{}, fmt.Errorf("%q is no question", q.Ask)
 }
 
-// layouts returns what people can choose from.
+// layouts returns the layouts that people can choose from.
 func layouts() (a Answer) {
 	for _, p := range snowfence.Presets() {
 		a.Layouts = append(a.Layouts, Layout{

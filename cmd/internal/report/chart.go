@@ -18,8 +18,8 @@ const (
 	bottom        = height - 46
 )
 
-// writeChart writes how many IDs have each value of some bits as SVG, with a
-// dashed line for the same number of each.
+// writeChart writes a chart as SVG: how many IDs have each value of some bits.
+// A dashed line shows an even share.
 func (m *markup) writeChart(e audit.Evenness) {
 	sum := int64(0)
 	for _, n := range e.Counts {

@@ -11,7 +11,7 @@ const (
 	maxQueueBytes = 128 << 10
 )
 
-// queue is what came since MULTI.
+// queue has the commands since MULTI.
 type queue struct {
 	open       bool // MULTI came, and neither EXEC nor DISCARD
 	hasRefusal bool // a command was refused, so that EXEC carries out nothing

@@ -83,14 +83,14 @@ func (c *conn) readLast() bool {
 	return false
 }
 
-// readOn reads while nothing stops. carried says that commands were carried
-// out.
+// readOn reads until bytes come, and reports whether any came. carried means
+// that commands were carried out before.
 func (c *conn) readOn(now time.Time, carried bool) bool {
 	for c.setReadDeadline(now, carried) {
 		n, err := c.c.Read(c.buf[c.w:])
 		c.w += n
-		// There is more: a pipeline in three reads is three wake-ups of its
-		// client.
+		// A full buffer means that more is coming. Larger reads wake the client
+		// less often.
 		if c.w == len(c.buf) && len(c.buf) < mostBuffer {
 			c.growBuffer()
 		}

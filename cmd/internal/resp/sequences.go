@@ -58,7 +58,7 @@ type counter struct {
 }
 
 // sequenceOf finds the sequence of a key, most often the key of the command
-// before, and checks that the caller may. The command counts as n numbers.
+// before, and checks the caller's right to it. The command counts as n numbers.
 func (c *conn) sequenceOf(text []byte, v server.Verb, n int64) (*server.Sequence, error) {
 	last := &c.counter
 	if last.seq == nil || !bytes.Equal(text, last.text) {

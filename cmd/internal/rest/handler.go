@@ -107,7 +107,8 @@ func (h *rest) handlerOf(routes []*route) http.HandlerFunc {
 	}
 }
 
-// answerBy answers a request, by the one of several routes that it means.
+// answerBy answers a request by the route that fits it, of the routes of a
+// path.
 func (e *exchange) answerBy(routes []*route, site *http.CrossOriginProtection) error {
 	if e.usesUp() && e.r.Method != http.MethodPost {
 		// The tag of an image asks with GET, which browsers allow everywhere.

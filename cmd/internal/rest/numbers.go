@@ -10,8 +10,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// numbers is GET /v1/{name}/sequence/next?n=10: a SequenceNextResponse, without
-// the numbers with runs=true, or lines.
+// numbers answers GET /v1/{name}/sequence/next?n=10 with a SequenceNextResponse
+// or with lines. With runs=true the response leaves out the numbers.
 func (h *rest) numbers(e *exchange) error {
 	w, r, id, name := e.w, e.r, e.caller.Identity, e.subject()
 	in := &pb.SequenceNextRequest{}

@@ -22,7 +22,7 @@ var definition []byte
 // object is one of JSON.
 type object = map[string]any
 
-// describer describes routes as OpenAPI has it.
+// describer describes routes in OpenAPI.
 type describer struct {
 	messages protoreflect.MessageDescriptors // of the protocol, with their comments
 	file     protoreflect.FileDescriptor
@@ -243,7 +243,7 @@ func ref(name string) object { return object{"$ref": "#/components/schemas/" + n
 
 func content(kind string, schema object) object { return object{kind: object{"schema": schema}} }
 
-// comment is the definition's comment of something.
+// comment returns the comment on d in the definition.
 func comment(d protoreflect.Descriptor) string {
 	at := d.ParentFile().SourceLocations().ByDescriptor(d)
 	return strings.Join(strings.Fields(at.LeadingComments+" "+at.TrailingComments), " ")

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// rpc implements the methods of the definition that are more than a call of the
+// rpc implements those methods of the definition that do more than call the
 // service.
 type rpc struct {
 	s      *server.Service

@@ -77,7 +77,7 @@ func (r ids) NextAt(ctx context.Context, m *pb.NextAtRequest) (*pb.NextResponse,
 	return res, nil
 }
 
-// put returns what puts IDs into an answer.
+// put returns a function that adds IDs to an answer.
 func put(res *pb.NextResponse) func([]snowfence.ID) {
 	return func(ids []snowfence.ID) {
 		res.Ids = slices.Grow(res.Ids[:0], len(ids))[:len(ids)]

@@ -110,8 +110,8 @@ func method[Req, Res any, Q message[Req], A message[Res]](
 	return m
 }
 
-// Authorize refuses a request without the right to it, and names a namespace
-// without a name "default".
+// Authorize refuses a request that the caller has no right to. It sets an empty
+// name of a namespace to "default".
 func (m *Method) Authorize(ctx context.Context, in proto.Message) error {
 	if m.Verb == "" {
 		return nil

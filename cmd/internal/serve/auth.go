@@ -26,7 +26,7 @@ type tokens struct {
 	auth atomic.Pointer[server.Auth]
 }
 
-// newTokens reads the file; no tokens at all are everybody.
+// newTokens reads the file of tokens. Without any token, everybody may call.
 func newTokens(c *Config) (*tokens, error) {
 	t := &tokens{path: c.Tokens, ownTokens: c.TokenList, clientCerts: c.TLSClientCA != ""}
 	t.reloader = reloader{logger: c.Logger, text: "the file of tokens was changed and cannot be read: the old ones " +

@@ -235,8 +235,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// isLoopback reports whether only this machine reaches an address. The address
-// of a name is seen when it is listened on.
+// isLoopback reports whether only this machine reaches an address. The server
+// resolves a name only when it listens.
 func isLoopback(address string) (bool, error) {
 	if path, ok := socketPath(address); ok {
 		return true, checkSocket(path)

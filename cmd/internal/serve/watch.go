@@ -44,7 +44,7 @@ func (p *Process) watchdog(ctx context.Context, within time.Duration) {
 	}
 }
 
-// notifySystemd tells systemd, if it started this program.
+// notifySystemd tells systemd the states, if it started this program.
 func (p *Process) notifySystemd(states ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(states, "\n")); err != nil {
 		p.cfg.Logger.Debug("telling systemd", "cause", err)

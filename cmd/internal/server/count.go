@@ -11,8 +11,8 @@ type NodeCount struct {
 	// Held or vetoed. Both leave out the reserved range: programs lease its
 	// nodes by number only. An agent counts the nodes of its units.
 	Held, Leasable int64
-	// By the token that a label names: leases in the store, and subleases of
-	// this server.
+	// Leases in the store and subleases of this server, counted by the token
+	// that the label names.
 	Owners map[string]int64
 	At     time.Time
 }

@@ -109,7 +109,7 @@ func (s *observed) Pin(ctx context.Context) (unpin func(), err error) {
 	return unpin, s.wrapError(err)
 }
 
-// wrapError returns what may be seen of an error of the store.
+// wrapError hides the secrets in an error of the store.
 func (s *observed) wrapError(err error) error {
 	if err == nil || err == store.ErrLost { // alone it says nothing, and it is frequent
 		return err

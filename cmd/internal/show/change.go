@@ -19,8 +19,7 @@ type Use struct {
 	onlyReserved bool // only numbers below the layout's first
 }
 
-// NewUse returns what all nodes of a layout make, with numbers that generators
-// use.
+// NewUse returns the IDs that generators on all nodes of a layout can make.
 func NewUse(v *View, begin, end time.Time) (Use, error) {
 	r, err := snowfence.RegionOf(v.Layout, snowfence.NodeRange{})
 	if err != nil {
@@ -104,8 +103,8 @@ func NewRefusal(from, to snowfence.Region, x snowfence.Collision) (*Proof, error
 // numbers. It ignores the day on which the new layout itself turns negative.
 func (p *Proof) Ordered() bool { return p.FirstNew > p.LastOld }
 
-// Step is a change to another layout: At is the time from which it is used,
-// Floor the time up to which the layout before may have run ahead.
+// Step is a change to another layout. The new layout is used from At on; the
+// old one may have run ahead up to Floor.
 type Step struct {
 	To        *View
 	At, Floor time.Time

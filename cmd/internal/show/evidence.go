@@ -77,8 +77,8 @@ func (e *Evidence) Ranking() []*Trace {
 	return list
 }
 
-// surprise returns that of the IDs so far under the layout of a view, by its
-// place.
+// surprise returns the surprise of the IDs so far under the layout of a view,
+// which its index names.
 func (e *Evidence) surprise(view int) float64 {
 	if t := e.traces[view]; t.IDs > 0 {
 		return t.surprise(e.now)
@@ -86,8 +86,8 @@ func (e *Evidence) surprise(view int) float64 {
 	return math.Inf(1)
 }
 
-// Rounded reports whether most IDs have the digits of their nearest double, or
-// all are such a double, and not just because their sequence numbers are 0.
+// Rounded reports whether IDs seem rounded to doubles: most have the digits of
+// a double, or all have 0 in the bits that a double loses, 8 bits or more.
 func (e *Evidence) Rounded() bool { return 2*e.short > e.count || e.doubleBits >= 8 }
 
 // Trace is what IDs are under one layout.

@@ -12,8 +12,8 @@ import (
 // people make test data.
 const guessSlack = 90 * 24 * time.Hour
 
-// Known returns a view of every preset, and of layouts that other systems have;
-// those whose bits are the same are one view. The default layout is the first.
+// Known returns views of the presets and of other systems' layouts, the default
+// layout first. Layouts with the same bits share a view.
 func Known() ([]*View, error) {
 	var views []*View
 	for _, preset := range snowfence.Presets() {

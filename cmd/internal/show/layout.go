@@ -42,8 +42,8 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 	return rows
 }
 
-// epochDoubt says that an epoch looks like seconds that were taken for
-// milliseconds: with a time of this century it lies in January 1970.
+// epochDoubt doubts an epoch in January 1970: seconds of this century lie there
+// if they are read as milliseconds.
 func epochDoubt(epoch time.Time) string {
 	if seconds := epoch.UnixMilli(); seconds > 946684800 && seconds < 2208988800 {
 		return fmt.Sprintf(" (doubtful: in seconds it would be %s)", Instant(time.Unix(seconds, 0).UTC()))

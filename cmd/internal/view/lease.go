@@ -57,8 +57,8 @@ func Current(r store.Record, ns lease.Namespace) store.Record {
 	return r
 }
 
-// Inside reports whether a record is of a node inside a unit. It is from before
-// the present unit, and says nothing now.
+// Inside reports whether a record is of a node inside a unit. Such a record is
+// older than the present unit, and counts no more.
 func Inside(r store.Record, ns lease.Namespace) bool { return r.Node&(ns.Unit-1) != 0 }
 
 // Lease returns the present state in the record of a unit.

@@ -82,7 +82,7 @@ func (g *group) step(i int) {
 	g.mix(i + stepWords)
 }
 
-// unstep is its inverse.
+// unstep is the inverse of step.
 func (g *group) unstep(i int) {
 	g.unmix(i + stepWords)
 	g.unround(i+4, true)
@@ -119,7 +119,7 @@ func (g *group) unround(i int, more bool) {
 }
 
 // count makes the first words of the next numbers of a counter and takes them
-// through the first step. What else there is in it is in the seed.
+// through the first step. The rest of that step is in the seed.
 func (g *group) count(position register) {
 	g.rotate8(g, position, g.l0)
 	g.add(stride(g.avx512), position)

@@ -82,7 +82,7 @@ func (b *bench) askRPC(s *servers, row batch) (rate float64, err error) {
 	return rate, nil
 }
 
-// beClient is one client, which writes its IDs a second.
+// beClient is one client. It writes its rate, in IDs a second.
 func beClient(ctx context.Context, name, address string, d time.Duration) error {
 	i := slices.IndexFunc(batches, func(row batch) bool { return row.name == name && row.wire != "resp" })
 	if i < 0 {

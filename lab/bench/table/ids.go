@@ -95,10 +95,9 @@ func (s *sheet) compareTarget(name string) string {
 	return fmt.Sprintf("%s %s (≤ %s%s)", figure(got), what, limit, verdict(got <= t.limit))
 }
 
-// idle reports whether the machine had two cores to spare: reading the clock
-// shares nothing, so that two goroutines take half as long for it. Where
-// something else was running the figures with two goroutines are too high, and
-// vary.
+// idle reports whether the machine had two cores to spare. Reading the clock
+// shares nothing, so two goroutines take half as long for it. If other programs
+// ran, the figures with two goroutines are too high, and vary.
 func idle(f figures) bool {
 	s := &sheet{figures: f, shown: map[string]bool{}}
 	return s.summary("id/since/2").Hi < 0.6*s.median("id/since/1")

@@ -6,9 +6,9 @@ import (
 )
 
 // Reasons reads a list of mutants that no test can notice: lines with keys, and
-// after them, indented, why. A reason that begins with "endless" says that with
-// the mutant a loop has no end, which tests show by not coming to one, unless a
-// quicker one fails before.
+// after them, indented, why. A reason that begins with "endless" says that the
+// mutant makes a loop endless. Tests then run until their limit, unless a
+// quicker test fails before.
 func Reasons(text string) (map[string]string, error) {
 	out := map[string]string{}
 	var keys []string

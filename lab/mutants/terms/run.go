@@ -220,7 +220,7 @@ func (b *Built) Try(m Mutant, units []*Unit, endless bool) (Verdict, error) {
 	return Verdict{}, nil
 }
 
-// tryMutant runs some tests with a mutant, a package's together.
+// tryMutant runs some tests with a mutant, those of a package together.
 func (b *Built) tryMutant(m Mutant, batch []*Unit, sum time.Duration, endless bool) (Verdict, error) {
 	for _, pkg := range b.packages {
 		var own []*Unit

@@ -88,8 +88,8 @@ func testAdd(w *world) {
 	}
 }
 
-// testSequenceKeys has namespaces not see the records of sequences, which have
-// their names.
+// testSequenceKeys checks that a namespace does not show the records of a
+// sequence with its name.
 func testSequenceKeys(w *world) {
 	day := store.Key{Namespace: "#" + name, Node: 20261122}
 	w.swapAll(store.Write{New: counted(countKey(name), 9)}, store.Write{New: counted(day, 8)})
@@ -129,8 +129,8 @@ func testSequenceKeys(w *world) {
 	}
 }
 
-// testAdditions lets many add at once, while some of them give back: nothing is
-// had twice.
+// testAdditions lets many add at once, while some of them give back: no number
+// comes twice.
 func testAdditions(w *world) {
 	const clients, rounds = 8, 15
 	k := countKey("additions")

@@ -18,7 +18,7 @@ var errFault = errors.New("the store does not answer")
 // out.
 var errLate = errors.New("the write is late")
 
-// faulty is a store between which and its users anything can go wrong.
+// faulty is a store with all kinds of faults between it and its users.
 type faulty struct {
 	store.Store
 

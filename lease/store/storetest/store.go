@@ -252,7 +252,7 @@ func testBatch(w *world) {
 	}
 }
 
-// testContention lets many swap one record: of each nonce exactly one may win,
+// testContention lets many swap one record: for each nonce exactly one may win,
 // and reads never go back.
 func testContention(w *world) {
 	const rounds, clients = 20, 8

@@ -85,8 +85,8 @@ func (u *user) seal() int64 {
 	return used
 }
 
-// shareOfTime is a part of the time that the test has left, or at most so long:
-// an answer that never comes fails the test, and a slow machine does not.
+// shareOfTime returns a part of the test's remaining time, up to most. So an
+// answer that never comes fails the test, and a slow machine does not.
 func (w *world) shareOfTime(part int, most time.Duration) time.Duration {
 	if end, ok := w.Deadline(); ok {
 		return min(most, time.Until(end)/time.Duration(part))

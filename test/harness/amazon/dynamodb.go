@@ -26,7 +26,7 @@ func credentials(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "key", SecretAccessKey: "secret"}, nil
 }
 
-// Account gives this process, and those that it starts, an account.
+// Account sets the credentials of this process and of those that it starts.
 func Account() error {
 	var errs []error
 	for name, value := range map[string]string{
@@ -37,8 +37,8 @@ func Account() error {
 	return errors.Join(errs...)
 }
 
-// URL is a table, or a bucket and a prefix, as programs name them that have an
-// [Account].
+// URL returns the URL of a table, or of a bucket and a prefix, for programs
+// with an [Account].
 func URL(scheme, name, address string) string {
 	return scheme + "://" + name + "?region=" + region + "&endpoint=http://" + address
 }

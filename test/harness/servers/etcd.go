@@ -78,8 +78,8 @@ func StartEtcdTLS(t testing.TB, c *Certs) string {
 	return url
 }
 
-// Healthy returns nil when the member knows a leader and can commit. It asks
-// without TLS and without a user, which the health page needs neither of.
+// Healthy returns nil when the member knows a leader and can commit. The health
+// page needs neither TLS nor a user.
 func (e *Etcd) Healthy() error {
 	c := http.Client{Timeout: 10 * time.Second}
 	resp, err := c.Get(e.URL() + "/health")

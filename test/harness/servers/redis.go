@@ -294,7 +294,7 @@ func (c *RedisCluster) Addresses() []string {
 	return out
 }
 
-// URL is the program's name of the cluster.
+// URL returns the URL of the cluster, for the program.
 func (c *RedisCluster) URL() string { return "redis+cluster://" + strings.Join(c.Addresses(), ",") }
 
 // Owner returns the master that has a key, and nil while none has it.

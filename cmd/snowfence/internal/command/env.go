@@ -26,7 +26,7 @@ import (
 // (45 s).
 const MaxWait = time.Minute
 
-// Env is what each command has of the world, in one run of the program.
+// Env is the world of the commands in one run of the program.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

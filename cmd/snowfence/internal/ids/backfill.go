@@ -32,8 +32,8 @@ func checkAt(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 	return nil
 }
 
-// backfillBatch is how many times are read at once. IDs of one hour cost one
-// write.
+// backfillBatch is the number of lines that are read together. IDs of one hour
+// cost one write.
 const backfillBatch = 10_000
 
 // newBackfill prints IDs for a time gone by, or for each time of standard

@@ -160,7 +160,7 @@ func decodeStdin(e *command.Env, d *decoder) error {
 	}
 }
 
-// decoder writes IDs taken apart.
+// decoder writes the parts of IDs.
 type decoder struct {
 	show.Decoder
 

@@ -46,7 +46,7 @@ func (f *nodeFlags) check() error {
 	return nil
 }
 
-// options sets the flags' options of a lease.
+// options sets the options of a lease from the flags.
 func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.Options) (err error) {
 	o.Label = f.label
 	if f.within != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// timeRange is what range prints: IDs of a time, both included.
+// timeRange is the answer of range: the lowest and the highest ID of a time.
 type timeRange struct {
 	Lowest  snowfence.ID `json:"lowest"`
 	Highest snowfence.ID `json:"highest"`

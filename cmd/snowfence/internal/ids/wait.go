@@ -31,8 +31,8 @@ func explainWait(ctx context.Context, e *command.Env, grant snowfence.Grant, src
 	return nil
 }
 
-// whyLeasedLater tells the facts of the node and its last holder; before is the
-// node's record as it was before this run leased it, if the node was asked for.
+// whyLeasedLater tells the facts of the node and its last holder. before is the
+// node's record before this run leased it, if the user named the node.
 func whyLeasedLater(ctx context.Context, e *command.Env, st *open.Store, f *newFlags, before *store.Record,
 	g snowfence.Grant,
 ) string {

@@ -99,7 +99,7 @@ these numbers.`,
 	return cmd
 }
 
-// change returns what the flags name.
+// change returns the change that the flags ask for.
 func (f *namespaceFlags) change(e *command.Env) (to *snowfence.Scheme, o *lease.NamespaceOptions, err error) {
 	o = f.options()
 	if f.layout != "" {

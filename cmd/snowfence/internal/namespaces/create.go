@@ -29,8 +29,8 @@ type namespaceFlags struct {
 	json     bool
 }
 
-// register adds the flags, with the defaults of the layout and, in words, of
-// nodes, unit and limits.
+// register adds the flags. layout is the default of its flag; nodes, unit and
+// limits describe the other defaults.
 func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limits string) {
 	f.store.RegisterStore(cmd.Flags())
 	f.secret.Register(cmd.Flags())
@@ -135,8 +135,8 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 	return cmd
 }
 
-// explainExists says in the words of the command line why a namespace that is
-// there already is not the one asked for, and what to do.
+// explainExists explains in the words of the command line how an existing
+// namespace differs from the one asked for, and what to do.
 func (f *namespaceFlags) explainExists(
 	ctx context.Context, e *command.Env, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error,
 ) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// namespaceEdit gives a subcommand that changes a namespace its flags and its
-// work.
+// namespaceEdit adds the flags and the work to a subcommand that changes a
+// namespace.
 func namespaceEdit(
 	e *command.Env, cmd *cobra.Command, edit func(ctx context.Context, st *open.Store,
 		name string) (lease.Namespace, error),

@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
-// gapsReport is what audit --gaps found.
+// gapsReport has the findings of audit --gaps.
 type gapsReport struct {
 	Numbers    int64       `json:"numbers"`
 	First      string      `json:"first,omitempty"` // the lowest and the highest that came

@@ -137,7 +137,7 @@ func openCounters(ctx context.Context, e *command.Env, url string) (*open.Counte
 	return from, nil
 }
 
-// plan returns which sequence goes on with each counter, in the order of the
+// plan returns the sequence that continues each counter, in the order of the
 // keys.
 func (f *importFlags) plan(keys string, last map[string]int64) ([]imported, error) {
 	if len(last) == 0 {

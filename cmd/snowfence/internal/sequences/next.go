@@ -103,7 +103,7 @@ const mostTaken = 1 << 16
 // many. It can have taken some when it fails.
 type takeLines func(ctx context.Context, b []byte, most int64) ([]byte, int64, error)
 
-// openNumbers opens a sequence, plain or dated, and returns what ends its use.
+// openNumbers opens a sequence, plain or dated. end closes it.
 func openNumbers(
 	ctx context.Context, st store.Store, name string, f *nextFlags, o *sequence.Options,
 ) (take takeLines, end func() error, err error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// numberWait is how long a command waits for numbers. As the log of the
-// sequence it tells people the reason, and ends a wait that mends nothing.
+// numberWait limits a command's wait for numbers. It is the log of the
+// sequence, so it can tell people the reason, and end a wait that is in vain.
 type numberWait struct {
 	slog.Handler // for what it does not do itself
 	e            *command.Env

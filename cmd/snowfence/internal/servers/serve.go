@@ -143,9 +143,9 @@ func runServer(
 		return err
 	}
 	defer st.close()
-	// Memory that is never touched, and so takes no room, but counts as in use:
-	// with next to nothing in use the garbage collector would run many times a
-	// second, and take a tenth of the requests.
+	// This memory is never touched, so it takes no room, but the garbage
+	// collector counts it. With a small heap it would run many times a second,
+	// and cost a tenth of the requests.
 	ballast := make([]byte, 32<<20)
 	defer runtime.KeepAlive(ballast)
 	c.Connections = open.Connections(c.Store)

@@ -65,8 +65,8 @@ func serverRow(s *pb.ServerInfo, now time.Time) []string {
 	}
 }
 
-// linesOf returns the lines of a table: each has one namespace of a server, and
-// all but the first nothing else.
+// linesOf returns the lines of a table, one for each namespace of a server.
+// Only the first line of a server has its other facts.
 func linesOf(list []*pb.ServerInfo) (lines []*pb.ServerInfo) {
 	for _, s := range list {
 		first := len(lines)

@@ -13,7 +13,7 @@ import (
 )
 
 // settingsOf returns the settings of a server, from arguments, the environment
-// and the file of --config: the first of these that has one counts.
+// and the file of --config: the first of these that names a setting decides.
 func settingsOf(e *command.Env, args []string, defaults map[string]string) (c serve.Config, err error) {
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	bindSettings(fs, &c, defaults)

@@ -86,7 +86,7 @@ var (
 // withoutValue is an error of yaml that shows no value.
 func withoutValue(err error) string { return valueInError.ReplaceAllString(err.Error(), " into") }
 
-// setSetting gives a setting its value. One value stands for a list of it.
+// setSetting gives a setting its value. One value may stand for a list.
 func setSetting(field any, node *yaml.Node) (err error) {
 	var lists map[string]oneOrMore
 	switch p := field.(type) {

@@ -68,7 +68,7 @@ func leased(ctx context.Context, url, namespace string, s *snowfence.Scheme, o *
 	var st store.Store
 	var closeStore func() error
 	var l *lease.Lease
-	// What starts programs would start one again that could not reach its
+	// A service manager would start a program again that could not reach its
 	// store.
 	for start := time.Now(); ; time.Sleep(300 * time.Millisecond) {
 		err := func() (err error) {
@@ -96,8 +96,8 @@ func leased(ctx context.Context, url, namespace string, s *snowfence.Scheme, o *
 	return errors.Join(err, unlessLate(l.Shutdown(closing)), closeStore())
 }
 
-// unlessLate leaves out that a short grant ran out before a busy machine gave
-// the node back.
+// unlessLate ignores the end of a short grant before a busy machine gave the
+// node back.
 func unlessLate(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil

@@ -96,7 +96,8 @@ func numbers(ctx context.Context, url, name string) error {
 	return errors.Join(err, closeStore())
 }
 
-// opener returns what opens the sequence, and what closes the store in the end.
+// opener returns a function that opens the sequence, and one that closes the
+// store.
 func opener(ctx context.Context, url, name string) (func(context.Context) (numbering, error), func() error, error) {
 	if strings.HasPrefix(url, "http:") {
 		c, err := remote.Dial([]string{url}, nil)
