@@ -36,8 +36,8 @@ var (
 	// attempt), so repeating the call does not help.
 	ErrInvalid = errors.New("invalid argument")
 
-	// ErrExists means that there already is a namespace of that name, with
-	// other leasable nodes.
+	// ErrExists means that there is a namespace of that name with other
+	// leasable nodes.
 	ErrExists = errors.New("it exists already")
 
 	// ErrMismatch means that the namespace is for IDs of another layout or

@@ -37,7 +37,7 @@ func (ns Namespace) limits(now time.Time) limits {
 // that decides may be behind.
 func (l limits) rollback() time.Duration { return l.ttl + 2*l.skew }
 
-// limit replaces the limits; what o does not name stays.
+// limit replaces the limits that o names.
 //
 // Invariant: the limits never fall below what earlier grants need: larger ones
 // hold for a while.

@@ -170,7 +170,7 @@ func (r Region) empty() bool {
 	return r.From >= r.Until || r.First > r.Last || r.Nodes.From >= r.Nodes.Until
 }
 
-// ended returns the region as it is when it ends before a tick.
+// ended returns the region, cut at a tick.
 func (r Region) ended(tick int64) Region {
 	r.Until, r.Ended = min(tick, r.Until), true
 	return r

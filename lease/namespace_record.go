@@ -88,7 +88,7 @@ func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error
 	return decodeNamespace(r)
 }
 
-// encode returns the record as it is when it keeps the namespace.
+// encode returns the record with the namespace in it.
 func (ns Namespace) encode() (store.Record, error) {
 	layouts, regions := storedRegions(ns.Regions)
 	data, err := json.Marshal(storedNamespace{

@@ -88,7 +88,7 @@ func (ns Namespace) fits() error {
 	return nil
 }
 
-// each replaces all regions by what f returns of them; empty ones go. The list
+// each replaces each region by its result of f, and drops empty ones. The list
 // that was read may be remembered by others.
 func (ns *Namespace) each(f func(Region) []Region) {
 	var out []Region

@@ -92,7 +92,7 @@ func (c *storeClaim) abandonAcquire(ctx context.Context) error {
 	return nil
 }
 
-// vacated returns r as it is written when its holder is cleared.
+// vacated returns the record r without a holder.
 func vacated(w world.World, r store.Record, nonce string) store.Record {
 	r.Holder, r.Nonce, r.Revision, r.At = "", nonce, r.Revision+1, w.Now().UnixMilli()
 	return r

@@ -96,9 +96,8 @@ func (c *storeClaim) nonce() string {
 	return c.world.Text()
 }
 
-// swap writes the records of a hold and keeps those that the store
-// acknowledged. It returns how many were lost, and why it does not know about
-// the others.
+// swap writes the records of a hold, and remembers the acknowledged ones. It
+// returns how many were lost, and why it does not know about the others.
 func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (gone int, unknown error) {
 	for i, err := range c.st.Swap(ctx, writes) {
 		switch {

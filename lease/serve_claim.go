@@ -13,7 +13,7 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// heed has a new claim know what its holder asks for.
+// heed sets the wishes of the holder in a new claim.
 func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns Namespace) error {
 	if err := ns.suits(c.scheme, r); err != nil {
 		return err

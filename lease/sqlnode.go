@@ -214,8 +214,7 @@ func raiseRetired(ctx context.Context, st store.Store, namespace string, q Regio
 	return err
 }
 
-// retiredSQL returns the region of a node that functions have, as it is when
-// they end now.
+// retiredSQL returns the region of a node with functions, if these end now.
 func (ns Namespace) retiredSQL(node int64, now time.Time) (Region, error) {
 	q, had := ns.functionsAt(node)
 	switch {

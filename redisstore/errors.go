@@ -60,8 +60,7 @@ func advise(err error) error {
 	return &serverError{text, err}
 }
 
-// failure says where an error comes from, which others may read, and what to do
-// about it.
+// failure adds to an error its source, which others may read, and advice.
 func failure(where string, err error) error {
 	err = advise(err)
 	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}

@@ -68,8 +68,8 @@ func (s *Sequence) returnAll(ctx context.Context, rest span) error {
 // all above it is this program's and nothing was written since its last take.
 // Else it is a gap.
 //
-// Invariant: Reached tells where the count was. A replica that was promoted may
-// lack what others took from there on, and numbers are skipped above that.
+// Invariant: Reached tells where the count was. A promoted replica may lack the
+// takes of others from there on, and numbers are skipped above that.
 func (s *source) giveBack(ctx context.Context, rests []span) error { // the last take comes first
 	s.mu.Lock()
 	r, low, known := s.last, s.lastTaken, s.lastState

@@ -83,8 +83,8 @@ func (c Confirmation) firstFree(s state) int64 {
 	return plus(plus(s.course.ordinalOf(*c.Used), 1), held)
 }
 
-// confirmState raises the end of the given numbers, and takes the store as it
-// is now. Programs tell a confirmation from a record that was put back, because
+// confirmState raises the end of the given numbers, and accepts the present
+// store. Programs tell a confirmation from a record that was put back, because
 // it counts up, and is never before the present time.
 func (s *state) confirmState(ctx context.Context, st store.Store, identity string, floor int64) error {
 	w := world.From(ctx)

@@ -90,7 +90,8 @@ func Open(ctx context.Context, st store.Store, name string, o *Options) (*Sequen
 	return s, nil
 }
 
-// openRecord reads a sequence, and returns what ends the use of the store.
+// openRecord reads a sequence, and returns a function that ends the use of the
+// store.
 func (s *source) openRecord(ctx context.Context) (unpin func(), err error) {
 	if unpin, err = s.store.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", s.name, err)

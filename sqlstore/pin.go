@@ -162,9 +162,9 @@ type pinned struct {
 	statements map[string]*sql.Stmt // by their text; nil when the connection is closed
 }
 
-// preparedStatement returns a prepared one and what ends its use, or nil when
-// the connection is in use or gone. There are about 15: keys are asked for in
-// powers of two.
+// preparedStatement returns a prepared statement and a function that ends its
+// use. It is nil when the connection is in use or gone. There are about 15:
+// keys are asked for in powers of two.
 func (p *pinned) preparedStatement(ctx context.Context, query string) (*sql.Stmt, func()) {
 	if p == nil || !p.mu.TryLock() {
 		return nil, nil

@@ -240,7 +240,7 @@ func postgresExclusive(ctx context.Context, c querier, do func() error) error {
 		"SELECT pg_advisory_xact_lock(7598812366131129701)")
 }
 
-// postgresUnfit names what would fail later with less clear errors.
+// postgresUnfit names settings that would fail later with less clear errors.
 const postgresUnfit = `SELECT CASE WHEN current_setting('server_version_num')::int < 120000
 	THEN 'the server has version ' || current_setting('server_version') || ', and 12 or later is needed'
 	` + postgresRefusals + `

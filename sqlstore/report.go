@@ -5,8 +5,7 @@ import (
 	"errors"
 )
 
-// Finding is one setting or state that the store depends on, as it is in the
-// database.
+// Finding is one setting or state of the database that the store depends on.
 type Finding struct {
 	Name   string // a setting or a state, by its name in the database
 	Value  string

@@ -108,7 +108,7 @@ func lockWithin(path string, most time.Duration) (*os.File, error) {
 }
 
 // freeNode takes a node. The folder is locked until its file exists, so that
-// everybody sees of which layout the folder is.
+// everybody sees the folder's layout.
 //
 // Invariant: no node is used under two locks, and none under two layouts.
 func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (*Fence, error) {

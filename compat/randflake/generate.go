@@ -84,7 +84,7 @@ func (g *Generator) handle() (*process.Handle, error) {
 	return on, err
 }
 
-// current reports whether what makes the IDs has the TimeSource.
+// current reports whether the generator in use has the TimeSource.
 func (g *Generator) current() bool { return g.TimeSource == nil || g.sourced.Load() }
 
 // second returns the present one.

@@ -25,7 +25,6 @@ func Steady(source Source, raw bool) *Clock {
 	return c
 }
 
-// Time is a Source: the time of the clock.
 func (c *Clock) Time() (now time.Time, mono time.Duration) {
 	ns, _, e, _ := c.now()
 	return c.epoch.Add(time.Duration(ns)), time.Duration(e)

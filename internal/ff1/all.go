@@ -111,8 +111,8 @@ func (s *state) join(dst []uint64, a, b *halves) {
 }
 
 // roundLanes is the round function of a few numbers. It writes all blocks
-// before it reads the first, because AES reads at once what two stores wrote,
-// which is slow.
+// before it reads the first: AES reads two stores as one, which is slow soon
+// after them.
 func (s *state) roundLanes(i uint64, half []uint64, buf *scratch) {
 	low := s.low ^ i<<s.shift
 	for j, h := range half {
@@ -125,5 +125,5 @@ func (s *state) roundLanes(i uint64, half []uint64, buf *scratch) {
 	}
 }
 
-// y reads what roundLanes left for a number, modulo 2^32.
+// y reads the result of roundLanes for a number, modulo 2^32.
 func y(buf *scratch, j int) uint64 { return uint64(binary.BigEndian.Uint32(buf[j][4:])) }

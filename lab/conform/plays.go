@@ -46,7 +46,7 @@ func playLostAcquire(s *scene) {
 	s.nextUntil("an ID after the third Acquire", func() bool { return s.madeAbove(0) })
 }
 
-// damages are answers that are none.
+// damages are bodies that are no answer.
 var damages = []func(w http.ResponseWriter){
 	func(w http.ResponseWriter) { http.Error(w, "no healthy upstream", http.StatusBadGateway) },
 	func(w http.ResponseWriter) { http.Error(w, `{"code":"internal"`, http.StatusInternalServerError) },

@@ -243,8 +243,8 @@ func (s *scene) madeAbove(tick int64) bool {
 	return len(g.tickets) > 0 && g.highest >= max(tick, g.from)
 }
 
-// usesRenewal reports whether IDs of the latest grant are beyond what its
-// acquisition granted.
+// usesRenewal reports whether IDs of the latest grant lie above the grant of
+// its acquisition.
 func (s *scene) usesRenewal() bool { return s.madeAbove(s.judge.latestGrant().first) }
 
 // presentLayout is the namespace's, once it was asked for.

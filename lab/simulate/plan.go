@@ -121,8 +121,8 @@ func newScenario(chance *rand.Rand, layout string, seed uint64) (*scenario, erro
 	return sc, nil
 }
 
-// drawFaults draws how often what goes wrong, in a million: of calls for those
-// that happen to a call, of larger faults for the others.
+// drawFaults draws how often each fault happens, in a million: of calls for
+// those that happen to a call, of larger faults for the others.
 func (sc *scenario) drawFaults(chance *rand.Rand) {
 	level := []int{2, 6, 14}[chance.IntN(3)]
 	for f, r := range map[Fault]int{

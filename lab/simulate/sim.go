@@ -172,8 +172,7 @@ func (s *sim) traceLine(format string, args ...any) {
 	}
 }
 
-// hashEvent takes what happens into the hash by which two runs are told apart
-// (FNV-1a).
+// hashEvent adds an event to the hash that tells two runs apart (FNV-1a).
 func (s *sim) hashEvent(what, who string, a, b int64) {
 	for _, text := range [2]string{what, who} {
 		for i := range len(text) {

@@ -162,8 +162,8 @@ func (w *Worker) runOut() {
 }
 
 // finish ends the number: it seals the generator before anything else. It
-// reports whether this call did, and the first millisecond of which surely no
-// ID was made.
+// reports whether this call did, and the first millisecond that surely has no
+// ID.
 func (w *Worker) finish(why error) (unused int64, first bool) {
 	w.mu.Lock()
 	if w.err != nil {

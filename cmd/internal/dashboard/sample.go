@@ -188,8 +188,7 @@ func stateOf(sp *server.Space) spaceState {
 	return s
 }
 
-// countPage counts a page that wants to see what goes on, and reads the store
-// for the first one.
+// countPage counts a page that watches, and reads the store for the first one.
 func (sm *sampler) countPage(ctx context.Context) (stop func()) {
 	sm.mu.Lock()
 	sm.pages++

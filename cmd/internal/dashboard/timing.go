@@ -23,8 +23,7 @@ type timings struct {
 	P99  []float32 `json:"p99"`
 }
 
-// recent is how many of something there were in the last minute, and how long
-// they took.
+// recent has the count and the durations of the last minute.
 type recent struct {
 	N   int64   `json:"n"`
 	P50 float32 `json:"p50"` // the times are −1 where there were none

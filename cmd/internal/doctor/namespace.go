@@ -14,7 +14,8 @@ const (
 	recently = 7 * 24 * time.Hour   // how long a mark of a rollback is a finding
 )
 
-// eachNamespace makes a check of what looks at a namespace and its layout.
+// eachNamespace makes a check of all namespaces from a check of one and its
+// layout.
 func eachNamespace(
 	look func(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout, r *report) error,
 ) func(context.Context, *Case, *report) {

@@ -14,7 +14,7 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// storeOpens says what became of opening the store.
+// storeOpens reports whether the store opened.
 func storeOpens(_ context.Context, c *Case, r *report) {
 	switch err := c.StoreErr; {
 	case c.Store != nil:

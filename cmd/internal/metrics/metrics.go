@@ -1,7 +1,7 @@
 // Package metrics shows a server to Prometheus. It reads the service's own
-// counters when it is asked. What requests pay for them does not grow with the
-// number of metrics: over the Redis protocol a second look at the clock and
-// four atomic additions for all that comes in together.
+// counters when it is asked. Their cost for a request does not grow with the
+// number of metrics: over the Redis protocol, a second reading of the clock and
+// four atomic additions for all commands that come together.
 package metrics
 
 import (
@@ -143,7 +143,7 @@ func (c *collector) collectWires(to sink) {
 	}
 }
 
-// collectSpaces puts what there is of each namespace that is open.
+// collectSpaces sends the metrics of the open namespaces.
 func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now time.Time) {
 	held := map[string]bool{} // of the namespaces that are used
 	for _, name := range c.s.Service.Moved() {

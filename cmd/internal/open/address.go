@@ -179,8 +179,8 @@ func (a *address) durationParam(name string, otherwise time.Duration) (time.Dura
 	return d, nil
 }
 
-// serverParams reads what all servers have, and refuses what neither they nor
-// this kind has.
+// serverParams reads the parameters of all servers, and refuses those that
+// neither they nor this kind have.
 func (a *address) serverParams(env func(string) string, own ...string) (timeout time.Duration, err error) {
 	if err := a.rejectUnknown(append([]string{"password", "password_file", "connect_timeout"}, own...)...); err != nil {
 		return 0, err

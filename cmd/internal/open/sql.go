@@ -25,8 +25,8 @@ func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store
 	return a.openSQL(ctx, db, sqlstore.MySQL(), most, timeout)
 }
 
-// sqlParams reads what both kinds of servers have, and refuses what neither
-// has.
+// sqlParams reads the parameters of both kinds of servers, and refuses unknown
+// ones.
 func (a *address) sqlParams(env func(string) string, own ...string) (timeout time.Duration, most int, err error) {
 	if timeout, err = a.serverParams(env, append([]string{"connections"}, own...)...); err != nil {
 		return 0, 0, err

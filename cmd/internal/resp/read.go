@@ -119,9 +119,8 @@ func (c *conn) growBuffer() {
 	c.buf = grown
 }
 
-// setReadDeadline sets the deadline for what comes next, and reports whether to
-// wait for it. carried says that commands were carried out since it was called
-// last.
+// setReadDeadline sets the deadline of the next read, and reports whether to
+// read. carried says that commands were carried out since it was called last.
 func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	w, cfg := &c.deadlines, &c.srv.cfg
 	// Setting a deadline costs as much as a small reply, so the deadline of

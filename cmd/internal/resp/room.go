@@ -2,7 +2,7 @@ package resp
 
 import "github.com/snowfence/snowfence/cmd/internal/server"
 
-// room is what a connection has of the server's room, until it is idle or ends.
+// room is a connection's share of the server's room, until it is idle or ends.
 // A connection without it goes on in small pieces.
 type room struct{ buffers, queue func() } // give it back; nil where there is none
 

@@ -62,8 +62,8 @@ func (s *Server) findCommand(name []byte) *command {
 	return s.table[i]
 }
 
-// noSuchCommand says why a command of Redis is not one here, for those that
-// people and libraries try; "" for others.
+// noSuchCommand says why a command of Redis that people or libraries try is
+// missing here; "" for others.
 func noSuchCommand(name string) string {
 	switch strings.ToUpper(name) {
 	case "WATCH", "UNWATCH":

@@ -19,7 +19,7 @@ import (
 //go:embed definition.binpb
 var definition []byte
 
-// object is one of JSON.
+// object is a JSON object.
 type object = map[string]any
 
 // describer describes routes in OpenAPI.

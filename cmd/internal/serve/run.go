@@ -50,7 +50,7 @@ type Process struct {
 	failures   chan error     // of a listener that ended by itself
 }
 
-// Ends says what ends soon, or has ended, in the files of a server.
+// Ends lists the certificates and tokens that end soon or have ended.
 type Ends struct {
 	Certificates, Tokens []string // warnings
 

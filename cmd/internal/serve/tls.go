@@ -113,7 +113,7 @@ func (t *certificates) tlsConfig(protocols ...string) *tls.Config {
 	}
 }
 
-// publicKey is what names the key of the certificate in use; "" without TLS.
+// publicKey names the key of the certificate in use; "" without TLS.
 func (t *certificates) publicKey() string {
 	if t == nil {
 		return ""

@@ -66,8 +66,7 @@ func (sp *Space) Err(now time.Time) error {
 	return fmt.Errorf("namespace %q: no lease is held: %w", sp.Name, h.Trouble)
 }
 
-// Late returns what keeps leases that are held from being renewed in time, and
-// nil if nothing does.
+// Late returns the errors that delay renewals, and nil if none is late.
 func (s *Service) Late() error {
 	var late []error
 	for _, sp := range s.Spaces() {

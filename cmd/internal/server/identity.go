@@ -68,7 +68,7 @@ func (id *Identity) presentRights() (*rights, error) {
 var errRevoked = Errorf(Anonymous, "the token was revoked: use another one")
 
 // May returns why the caller may not do something in a namespace; "" stands for
-// what belongs to no namespace.
+// rights outside of namespaces.
 func (id *Identity) May(v Verb, namespace string) error {
 	r, err := id.presentRights()
 	if err != nil {

@@ -74,7 +74,7 @@ func (s *Service) RequestLatency(each func(w Wire, c LatencyCounts)) {
 	}
 }
 
-// Clip is what errors and logs repeat of a caller's words.
+// Clip cuts a caller's words for errors and logs.
 func Clip[T string | []byte](s T) string {
 	return strings.ToValidUTF8(string(s[:min(len(s), 100)]), "?")
 }

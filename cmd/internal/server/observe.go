@@ -10,10 +10,10 @@ import (
 )
 
 // Observe returns a store with counted round trips, and with errors that
-// callers may see: only LogText has a driver's words, from which hide takes
-// passwords. It goes below everything else, so that nothing above has to think
-// of it, and below store.Group, so that a shared trip is counted once. A nil
-// hide takes nothing out.
+// callers may see: only LogText has a driver's words, and hide removes the
+// passwords from them. It goes below everything else, so that nothing above has
+// to think of it, and below store.Group, so that a shared trip is counted once.
+// A nil hide takes nothing out.
 func Observe(st store.Store, hide func(text string) string) (store.Store, *StoreLatency) {
 	if hide == nil {
 		hide = func(text string) string { return text }

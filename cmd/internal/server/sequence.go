@@ -60,7 +60,7 @@ type refusal struct {
 	period, n int64
 }
 
-// source is what plain and dated sequences have in common.
+// source is the common part of plain and dated sequences.
 type source interface {
 	Definition() sequence.Definition
 	Status() sequence.Status

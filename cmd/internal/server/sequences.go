@@ -239,8 +239,8 @@ func (s *Service) SequenceChanged(name string) {
 	}
 }
 
-// closeSequences closes all, and waits as long as ctx lasts for what dense ones
-// give back.
+// closeSequences closes all, and waits until ctx ends for dense ones to give
+// numbers back.
 func (s *Service) closeSequences(ctx context.Context) error {
 	q := &s.sequences
 	q.mu.Lock()

@@ -217,8 +217,8 @@ func (w *Watched) publishView(view *View, err error) {
 	w.change = make(chan struct{})
 }
 
-// lastView returns the last view, what to wait on for the next reading, and the
-// error of the last.
+// lastView returns the last view, the channel that the next reading closes, and
+// the error of the last.
 func (w *Watched) lastView() (*View, <-chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -77,7 +77,7 @@ func (d *Decoder) Append(b, s []byte) ([]byte, error) {
 	return append(append(b, line...), '\n'), err
 }
 
-// Cards returns what Append writes for people of one ID.
+// Cards returns the text that Append writes for people, as cards.
 func (d *Decoder) Cards(s []byte) ([]Card, error) {
 	d.Learn(s)
 	c, _, err := d.answer(s)

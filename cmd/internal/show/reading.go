@@ -70,8 +70,7 @@ func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 	return slices.DeleteFunc(list, func(r reading) bool { return r.doubt > list[0].doubt }), nil
 }
 
-// about says in a few words where the layout of a reading comes from, and what
-// its text was.
+// about names the origin and the text of a reading's layout in a few words.
 func (d *Decoder) about(r reading) []string {
 	var notes []string
 	switch {

@@ -77,8 +77,8 @@ func (d *Decoder) texts(s []byte) ([]text, error) {
 	return list, nil
 }
 
-// unreadableError adds to the error of a text which forms it can have, and what
-// to type for one of them.
+// unreadableError adds the possible forms of a text to its error, and how to
+// type one of them.
 func unreadableError(s []byte, err error) error {
 	var forms []string
 	for _, f := range append(Forms(), guessedForms()...) {

@@ -152,7 +152,7 @@ func (h *Handle) NextSoon(ctx context.Context) (snowfence.ID, error) {
 }
 
 // Must is Next for calls that return no error: it panics where waiting is in
-// vain. It never returns 0, and writes what it waits for to the log.
+// vain. It never returns 0, and logs the reason of a long wait.
 func (h *Handle) Must() snowfence.ID {
 	if g := h.gen.Load(); g != nil {
 		if id, err := g.Next(context.Background()); err == nil && id != 0 {

@@ -54,7 +54,7 @@ func serverTables(s *sheet) {
 // holderStores are the stores under many holders, in the order of their rows.
 var holderStores = []string{"SQLite", "PostgreSQL", "MariaDB", "Redis", "etcd"}
 
-// holderTable is the one of many holders behind a server.
+// holderTable is the table of many holders behind a server.
 func holderTable(s *sheet) {
 	s.writeRow("store", "renewals/s", "p99", "server's memory a holder", "server's CPU", "all granted again after",
 		"grants lost", "duplicates")

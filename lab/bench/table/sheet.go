@@ -60,7 +60,7 @@ func (s *sheet) summary(name string) benchmath.Summary {
 	return benchmath.AssumeNothing.Summary(benchmath.NewSample(s.figures[name], &benchmath.DefaultThresholds), 0.95)
 }
 
-// has reports whether a figure is there that need not be.
+// has reports whether an optional figure is there.
 func (s *sheet) has(name string) bool { return len(s.figures[name]) > 0 }
 
 // medianBounds gives the bounds of the median with 95 % confidence; nothing if

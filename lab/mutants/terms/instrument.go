@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// applyEdits carries the edits out. What ends at a place comes before what
-// begins there; of those that begin, the outer ones come first, and of those
-// that end, the inner ones. The outer are found first.
+// applyEdits carries the edits out. At one place, ends come before beginnings.
+// Outer texts begin first, and inner texts end first. The outer are found
+// first.
 func (f *finder) applyEdits(code []byte) []byte {
 	slices.SortFunc(f.edits, func(a, b edit) int {
 		switch {

@@ -78,8 +78,8 @@ func (b *Built) Units(unfit map[string]string) ([]*Unit, error) {
 	return units, nil
 }
 
-// about are the tests that are run of packages whose others take minutes, or
-// are about something else.
+// about names the tests to run of packages with other tests that take minutes
+// or test something else.
 var about = map[string]string{
 	stalled:    "^TestStalled", // the others play all schedules
 	forwarding: "^(TestRenewalsArePassedOn|TestAnswersOfAnotherServer|TestAPeerHasItsKey)$",

@@ -125,8 +125,8 @@ func infoField(info, name string) string {
 	return ""
 }
 
-// Follow makes the server a replica of another one, and waits until it has its
-// data and acknowledges what comes.
+// Follow makes the server a replica of another one, and waits until it has the
+// data and acknowledges writes.
 func (r *Redis) Follow(t testing.TB, master *Redis) {
 	t.Helper()
 	r.Do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(master.Port))

@@ -97,8 +97,8 @@ func unknown(file string) error {
 	return fmt.Errorf("%s has a licence that this program does not know: add it to identify", file)
 }
 
-// plain drops what differs between files that say the same: line ends and empty
-// lines around.
+// plain drops the differences between files of the same content: line ends and
+// empty lines around.
 func plain(body []byte) string {
 	lines := strings.Split(string(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))), "\n")
 	for i, line := range lines {

@@ -64,8 +64,7 @@ func (s *Store) loadFile() error {
 	if err != nil {
 		return err
 	}
-	// what stands behind is a write that was cut off, and was never
-	// acknowledged
+	// The rest is a write that was cut off, and was never acknowledged.
 	whole := bytes.LastIndexByte(data, '\n') + 1
 	for text := range bytes.Lines(data[:whole]) {
 		var l line

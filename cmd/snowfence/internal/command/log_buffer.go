@@ -8,8 +8,8 @@ import (
 )
 
 // logBuffer passes lines on to a writer that may block for ever, and never
-// waits for it. It keeps up to 1 MB, and drops and counts what comes then. Safe
-// for concurrent use.
+// waits for it. It keeps up to 1 MB, and drops and counts the lines after that.
+// Safe for concurrent use.
 type logBuffer struct {
 	to   io.Writer
 	tell func(dropped int) // writes a line about it here

@@ -88,7 +88,7 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 	}
 }
 
-// timesOf returns what reads the next times; none at the end.
+// timesOf returns a function that reads the next times; none means the end.
 func timesOf(e *command.Env, f *newFlags) (func() ([]time.Time, error), error) {
 	if f.at != "-" {
 		at, err := command.ParseTime("at", f.at)

@@ -113,8 +113,8 @@ func decodeArgs(e *command.Env, d *decoder, ids []string) error {
 	return nil
 }
 
-// maxLearned is how many lines that are there already are looked at before the
-// first is answered.
+// maxLearned is how many waiting lines are read before the first one is
+// answered.
 const maxLearned = 1000
 
 func decodeStdin(e *command.Env, d *decoder) error {

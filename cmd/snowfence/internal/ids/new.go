@@ -172,8 +172,7 @@ func leadOf(l snowfence.Layout) int64 {
 	return int64(10 * time.Millisecond / l.Tick)
 }
 
-// explainRate says once, for long runs, that it is the layout that caps the
-// rate.
+// explainRate says once, in a long run, that the layout limits the rate.
 func explainRate(e *command.Env, l snowfence.Layout, f *newFlags) {
 	rate := l.Capacity().PerNodePerSecond
 	took := float64(f.count) / rate

@@ -181,7 +181,7 @@ func Show(ctx context.Context, e *command.Env, f *command.StoreFlags, name strin
 	return info, err
 }
 
-// openFor opens a store. What is no name of a sequence it refuses before: a
+// openFor opens a store. It refuses a wrong name of a sequence before that: a
 // mistake on the command line is no failure of the store.
 func openFor(
 	ctx context.Context, e *command.Env, name string, opener func(context.Context, *command.Env) (*open.Store, error),

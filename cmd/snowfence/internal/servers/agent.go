@@ -53,8 +53,8 @@ func agentName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// checkAgent refuses what an agent cannot have, and what goes only with servers
-// in place of a store.
+// checkAgent refuses settings that an agent cannot have, and those that need
+// servers in place of a store.
 func checkAgent(c *serve.Config) error {
 	socket := func(address string) bool { return address == "" || strings.HasPrefix(address, "unix:") }
 	switch {
@@ -73,8 +73,8 @@ func checkAgent(c *serve.Config) error {
 	return nil
 }
 
-// over has a server hand out units of other servers, and returns what stands
-// for its store.
+// over has a server hand out units of other servers, and returns the store that
+// it needs.
 func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config, urls []string) (*open.Store, error) {
 	client, err := dial(c, urls)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 )
 
-// reload applies the settings as they are now. Nothing of it ends the server.
+// reload applies the settings as they are now. An error does not end the
+// server.
 func reload(
 	e *command.Env, s *serve.Process, c *serve.Config, level *slog.LevelVar, again func() (serve.Config, error),
 ) {

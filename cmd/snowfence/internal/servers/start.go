@@ -86,8 +86,8 @@ var otherVariables = []string{
 	open.PasswordEnv, open.PasswordFileEnv, "SNOWFENCE_FROM_PASSWORD", "SNOWFENCE_FROM_PASSWORD_FILE",
 }
 
-// sayUnknownVariables names variables that look like settings and are none: a
-// misspelled one would leave the default in use, unseen.
+// sayUnknownVariables names variables that look like settings and are none:
+// with a misspelled name, the default would stay in use unnoticed.
 func sayUnknownVariables(e *command.Env, root *cobra.Command) {
 	known := map[string]bool{}
 	for _, name := range otherVariables {
