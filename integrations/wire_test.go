@@ -81,7 +81,7 @@ func TestSchema(t *testing.T) {
 	ids := regexp.MustCompile(string(pattern[1]))
 	for text, want := range map[string]bool{
 		id.String(): true, "0": true, "9223372036854775807": true, "-9223372036854775808": true,
-		"": false, "x": false, "1.5": false, "1e3": false,
+		"": false, "-0": false, "x": false, "1.5": false, "1e3": false,
 	} {
 		if ids.MatchString(text) != want {
 			t.Errorf("%q: %v", text, !want)

@@ -27,9 +27,6 @@ func TestORMs(t *testing.T) {
 	}
 	for _, m := range fenced.FindAllStringSubmatch(string(page), -1) {
 		file, text := strings.ToLower(m[1])+".js", "import { ids } from './ids.js'\n"+m[2]
-		if m[1] == "JSON Schema" {
-			file, text = "id.json", m[2]
-		}
 		if err := os.WriteFile(filepath.Join(app, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,8 +21,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// The lines of the page run in other runtimes, and its worker in the one of
-// Cloudflare, here over several renewals.
+// The lines of the page run in other runtimes, and the worker that it names in
+// the one of Cloudflare, here over several renewals.
 func TestRuntimes(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -31,9 +30,12 @@ func TestRuntimes(t *testing.T) {
 	run(t, dir, "npm pack --ignore-scripts --pack-destination "+app)
 	run(t, app, "npm ci && npm install --no-save ./snowfence-*.tgz")
 	page, err := os.ReadFile(root + "/docs/start/node.md")
-	worker := regexp.MustCompile("(?ms)^```js\n(.*?)^```$").FindStringSubmatch(string(page))
-	if err != nil || worker == nil {
-		t.Fatal("the page has no worker: ", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := os.ReadFile(filepath.Join(app, "worker.js"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	var tools struct{ Dependencies struct{ Bun, Deno string } }
 	text, err := os.ReadFile(filepath.Join(app, "package.json"))
@@ -46,7 +48,7 @@ func TestRuntimes(t *testing.T) {
 	}
 	write(t, app, map[string]string{
 		"main.mjs":  block(t, "node.md", "Make IDs", url),
-		"worker.js": strings.Replace(worker[1], "env.SERVER)", "env.SERVER, { ttl: 3 })", 1),
+		"worker.js": strings.Replace(string(worker), "env.SERVER)", "env.SERVER, { ttl: 3 })", 1),
 	})
 	for _, line := range []string{"deno run --allow-net main.mjs", "bun main.mjs"} {
 		t.Log(run(t, app, "npx --no-install "+line))
