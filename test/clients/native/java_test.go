@@ -57,8 +57,9 @@ func TestJavaWithAFrozenClock(t *testing.T) {
 	}
 }
 
-// The programs of the page for frameworks run with Debian's jars. Spring 4.3
-// cannot make the proxies of @Configuration on Java 17.
+// The programs for frameworks, which have the lines of the page, run with
+// Debian's jars. Spring 4.3 cannot make the proxies of @Configuration on Java
+// 17.
 func TestJavaFrameworks(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -71,7 +72,7 @@ func TestJavaFrameworks(t *testing.T) {
 		t.Run(section, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			write(t, dir, map[string]string{"Main.java": block(t, "java.md", section, url)})
+			write(t, dir, map[string]string{"Main.java": framework(t, "java.md", section+".java", url)})
 			path := classes + ":" + strings.Join(strings.Fields(run(t, "/usr/share/java", "ls -d $PWD/"+
 				strings.ReplaceAll(jars, " ", " $PWD/"))), ":")
 			compile := "javac -proc:none -cp " + path + " Main.java; "

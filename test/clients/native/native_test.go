@@ -115,6 +115,23 @@ func block(t *testing.T, page, heading, url string) string {
 	return ""
 }
 
+// framework returns a program of testdata/frameworks, which has the lines that
+// the page shows in the section of that name.
+func framework(t *testing.T, page, file, url string) string {
+	t.Helper()
+	shown := block(t, page, strings.TrimSuffix(file, filepath.Ext(file)), url)
+	text, err := os.ReadFile("testdata/frameworks/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := strings.ReplaceAll(string(text), "http://127.0.0.1:8080", url)
+	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	if !strings.Contains(words(program), words(shown)) {
+		t.Errorf("not in the program: %s", shown)
+	}
+	return program
+}
+
 // write writes files into a folder.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()

@@ -13,7 +13,8 @@ import (
 // fenced is a block of docs/start/node.md below a heading.
 var fenced = regexp.MustCompile("(?ms)^### ([^\n]+)\n.*?^```[a-z]+\n(.*?)^```$")
 
-// The blocks of the page fill keys, on a real PostgreSQL server, and read IDs.
+// The block of the page, and the files that it names, fill keys, on a real
+// PostgreSQL server, and read IDs.
 func TestORMs(t *testing.T) {
 	t.Parallel()
 	servers.Later(t)

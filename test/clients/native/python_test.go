@@ -62,7 +62,7 @@ func TestPythonDjangoInvoices(t *testing.T) {
 	run(t, dir, debians+" invoices.py "+strings.Replace(p.URL(name), "postgres@", "shop@", 1))
 }
 
-// The programs of the page do what it says.
+// The program of the page, and those for frameworks, do what it says.
 func TestPythonPage(t *testing.T) {
 	t.Parallel()
 	servers.Need(t, "python", debians)
@@ -73,8 +73,11 @@ func TestPythonPage(t *testing.T) {
 				servers.Later(t) // which installs them
 			}
 			t.Parallel()
-			dir := t.TempDir()
-			write(t, dir, map[string]string{"main.py": block(t, "python.md", section, url)})
+			dir, program := t.TempDir(), block(t, "python.md", section, url)
+			if needs != "" {
+				program = framework(t, "python.md", section+".py", url)
+			}
+			write(t, dir, map[string]string{"main.py": program})
 			t.Log(run(t, dir, debians+" main.py", "PYTHONPATH="+absolute(t, clients+"/python")))
 		})
 	}

@@ -1,4 +1,4 @@
-// Runs the blocks of docs/start/node.md: SERVER, DATABASE.
+// Runs the block of docs/start/node.md and the files beside this: SERVER, DATABASE.
 import assert from 'node:assert/strict'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
