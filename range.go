@@ -25,7 +25,7 @@ import (
 // earlier, by the sum of clock error, lead and longest transaction.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if f := s.layout.Fields[0].Name; f != FieldTime && !s.Encrypted() {
-		return 0, 0, fmt.Errorf("snowfence: %s stands above the time in the layout %s, so that a span of time is "+
+		return 0, 0, fmt.Errorf("snowfence: %s stands above the time in the layout %s, so a span of time is "+
 			"several ranges: use Ranges", f, s.layout)
 	}
 	a, b, err := s.ticksIn(from, to)
@@ -52,8 +52,8 @@ func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 // ticksIn returns the half-open range of ticks that start in [from, to).
 func (s *Scheme) ticksIn(from, to time.Time) (a, b uint64, err error) {
 	if s.Encrypted() {
-		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is " +
-			"a span of time: keep plain ones inside and show masked ones")
+		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so no range of them is " +
+			"a span of time: store plain IDs and show masked ones")
 	}
 	if to.Before(from) {
 		return 0, 0, fmt.Errorf("snowfence: range ends at %s, before it starts at %s",

@@ -188,7 +188,8 @@ func (c *storeClaim) outdated(ctx context.Context, ns Namespace, rs []store.Reco
 		case err != nil:
 			return err
 		case current.Generation != ns.Generation:
-			return &lostError{fmt.Errorf("lease: namespace %q was changed while a node was looked for", c.name)}
+			return &lostError{fmt.Errorf("lease: namespace %q was changed while this process looked for a node",
+				c.name)}
 		}
 		return nil
 	}

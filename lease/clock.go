@@ -37,7 +37,7 @@ func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
 // decides no uniqueness.
 func (s *setup) correct(by time.Duration) {
 	s.opts.clock.Correct()
-	s.opts.Logger.Info("the clock was ahead, and is right again: IDs go by it at once",
+	s.opts.Logger.Info("the clock was ahead and is right again: new IDs have its time",
 		"namespace", s.name, "label", s.opts.Label, "ahead", by.Round(time.Millisecond))
 }
 
@@ -71,6 +71,6 @@ func compareClocks(before, theirs, after time.Time, skew time.Duration, whose st
 	if behind > ahead {
 		word = "behind"
 	}
-	return fmt.Errorf("lease: %w: this machine's clock is %v %s %s, more than %v: set right whichever is wrong",
+	return fmt.Errorf("lease: %w: this machine's clock is %v %s %s, more than %v: correct the wrong one",
 		ErrSkew, off.Round(time.Millisecond), word, whose, skew)
 }

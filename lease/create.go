@@ -109,13 +109,13 @@ func (op Operator) Create(
 				name, ns.Nodes.From, ns.Nodes.Until-1, next.Nodes.From, next.Nodes.Until-1)
 			return Namespace{}, marked{err, ErrExists}
 		case cmp.Or(o.Unit, ns.Unit) != ns.Unit:
-			err := fmt.Errorf("lease: namespace %q exists with a unit of %d nodes, not %d: change it to have another",
+			err := fmt.Errorf("lease: namespace %q exists with a unit of %d nodes, not %d: change the unit",
 				name, ns.Unit, o.Unit)
 			return Namespace{}, marked{err, ErrExists}
 		case ns.State == Active && (cmp.Or(o.MaxTTL, ns.MaxTTL) != ns.MaxTTL || cmp.Or(o.MaxSkew,
 			ns.MaxSkew) != ns.MaxSkew):
 			err := fmt.Errorf("lease: namespace %q exists with a longest ttl of %v and a largest skew of %v: "+
-				"change it to have others", name, ns.MaxTTL, ns.MaxSkew)
+				"change these limits", name, ns.MaxTTL, ns.MaxSkew)
 			return Namespace{}, marked{err, ErrExists}
 		}
 		keys, added, err := ns.rotated(s, true)

@@ -32,7 +32,7 @@ func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, a
 			return fail("key number %d is secret %s there and %s here: "+
 				"give the secrets in the order in which they came into use, and a new one last", i, known, id)
 		case id == "":
-			return fail("it does not know the secret of key number %d, and none is given: give it too", i)
+			return fail("it does not know the secret of key number %d, and none is given: give that secret, too", i)
 		case !operator && i < max(len(n.Keys), 1):
 			return fail("it was made without key number %d: "+
 				"create it again with its secrets, which changes nothing else", i)

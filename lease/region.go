@@ -82,8 +82,8 @@ func (ns Namespace) fits() error {
 		return err
 	}
 	if len(layouts) > maxLayouts || len(regions) > maxRegions || len(data) > maxRegionBytes {
-		return fmt.Errorf("a namespace remembers %d layouts, %d regions, or %d bytes of them, and it has had that "+
-			"many: use another namespace for the new IDs", maxLayouts, maxRegions, maxRegionBytes)
+		return fmt.Errorf("a namespace remembers at most %d layouts, %d regions and %d bytes of them, and this one is "+
+			"full: use another namespace for the new IDs", maxLayouts, maxRegions, maxRegionBytes)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err er
 			return none, refused // another node would be no better
 		}
 	}
-	return none, fmt.Errorf("lease: namespace %q: %w: the holder refused the last %d", c.name,
+	return none, fmt.Errorf("lease: namespace %q: %w: the holder refused the last %d nodes", c.name,
 		ErrTaken, maxRefused)
 }
 

@@ -86,8 +86,8 @@ func begin(ctx context.Context, st store.Store, name string, period, from int64)
 		case err != nil || r.From >= from:
 			return err
 		case r.From > 0:
-			return fmt.Errorf("sequence %q: %d numbers of period %d were taken already, which the other counter gave, "+
-				"too (%w)", name, r.From, period, lease.ErrExists)
+			return fmt.Errorf("sequence %q: %d numbers of period %d were taken already, and the other counter gave "+
+				"them, too (%w)", name, r.From, period, lease.ErrExists)
 		}
 		old := r.Nonce
 		r.Key, r.Nonce, r.From = periodKey(name, period), w.Text(), from

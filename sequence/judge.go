@@ -178,6 +178,6 @@ func (s *source) rolledBack(now state, id string, back bool) error {
 }
 
 func (s state) distrustError(why string) error {
-	return fmt.Errorf("sequence %q: %w: %s: find a floor at or above which nothing was given and no program "+
-		"holds anything, and confirm the sequence with it", s.name, ErrRolledBack, why)
+	return fmt.Errorf("sequence %q: %w: %s: find a floor: from it on, no number was given out, and no program "+
+		"holds one. Then confirm the sequence with it", s.name, ErrRolledBack, why)
 }

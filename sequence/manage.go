@@ -39,8 +39,8 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 			}
 		}
 		if different != "" {
-			return false, fmt.Errorf("sequence %q: %s: max, ranges and what follows a failover can be changed; "+
-				"for all else make another sequence, which starts above (%w)",
+			return false, fmt.Errorf("sequence %q: %s: only max, ranges and the action after a failover can be "+
+				"changed: for other changes make another sequence, which starts above this one (%w)",
 				name, different, lease.ErrExists)
 		}
 		s.Deleted = false

@@ -111,8 +111,8 @@ func decode(name string, r store.Record) (state, error) {
 		s.Definition, s.course, err = s.withDefaults()
 	}
 	if err != nil {
-		return s, fmt.Errorf("sequence %q: its record is of a later version, for which use a newer program; or it is "+
-			"damaged, and then restore a backup and confirm the sequence: %w", name, err)
+		return s, fmt.Errorf("sequence %q: its record is of a later version, or damaged: use a newer program, "+
+			"or restore a backup and confirm the sequence: %w", name, err)
 	}
 	return s, nil
 }

@@ -131,7 +131,7 @@ func (s *source) confirmUnchanged(ctx context.Context) error {
 func (s *source) admitRecord(now state) error {
 	if was := s.lastState.Definition; was.Start != nil {
 		if different := now.firstDifference(Definition{}, was); different != "" {
-			return fmt.Errorf("sequence %q: it was made anew, and %s: open it again (%w)", s.name, different,
+			return fmt.Errorf("sequence %q: it was created again, and %s: open it again (%w)", s.name, different,
 				lease.ErrRefused)
 		}
 	}
@@ -163,7 +163,7 @@ func (s *source) admitPeriod(now state) error {
 	if s.period >= now.Open {
 		return nil
 	}
-	return fmt.Errorf("sequence %q: %w: period %d was closed when the sequence was confirmed: take from a later one",
+	return fmt.Errorf("sequence %q: %w: period %d was closed when the sequence was confirmed: take a later one",
 		s.name, ErrPeriod, s.period)
 }
 

@@ -70,7 +70,7 @@ func oneName(path string, names uint64, mounted bool) error {
 	}
 	if mounted {
 		return fmt.Errorf("the file %s is a mount point of its own, and SQLite keeps the last commits in a file "+
-			"beside it, where those outside of the mount do not see them:"+
+			"beside it, where programs outside of the mount do not see them:"+
 			" mount the folder that contains the file instead (for containers: -v /data:/data, not -v "+
 			"/data/ids.db:/ids.db)", path)
 	}

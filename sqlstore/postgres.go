@@ -214,8 +214,8 @@ func postgresStamp(ctx context.Context, c querier, r store.Record) error {
 	err := c.QueryRowContext(ctx, "UPDATE snowfence_lease SET xid = xmin WHERE namespace = $1 AND node = $2"+
 		" AND nonce = $3 RETURNING xmin = xid", r.Namespace, r.Node, r.Nonce).Scan(&ok)
 	if err == nil && !ok {
-		err = errors.New("the connection puts a savepoint around each statement, so that what it writes looks " +
-			"like rows that were put back: turn that off")
+		err = errors.New("the connection puts a savepoint around each statement, so its rows look " +
+			"like rows of a backup: turn these savepoints off")
 	}
 	if err == nil {
 		_, err = c.ExecContext(ctx, "UPDATE snowfence_meta m SET xid = m.xmin FROM snowfence_lease l"+

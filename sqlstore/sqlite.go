@@ -254,8 +254,8 @@ func sqliteSwap(
 }
 
 // sqliteSwapOne renews one lease, the most frequent swap, or does nothing and
-// reports false. It checks no identity: the holder reads the namespace before
-// it uses the grant.
+// reports false. It learns no identity: the read of the namespace does, between
+// a renewal and its use.
 func sqliteSwapOne(ctx context.Context, c querier, v view, w store.Write) (bool, error) {
 	args := updated(w, v.lastInfo.position)
 	var res sql.Result

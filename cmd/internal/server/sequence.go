@@ -196,7 +196,8 @@ func (sq *Sequence) Present() int64 {
 // CheckPeriod returns why there is no such period.
 func (sq *Sequence) CheckPeriod(period int64) error {
 	if !sq.Dated() {
-		return fmt.Errorf("sequence %q: %w: it is not dated: leave %d away", sq.Name, sequence.ErrPeriod, period)
+		return fmt.Errorf("sequence %q: %w: it is not dated: leave out the period %d", sq.Name,
+			sequence.ErrPeriod, period)
 	}
 	if period == sq.knownPeriod.Load() { // programs of Redis ask after each number
 		return nil

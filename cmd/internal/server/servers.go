@@ -274,7 +274,7 @@ func (a *announcer) findPlace(ctx context.Context) (store.Record, time.Time, err
 		}
 	}
 	if free.Node >= maxServers {
-		return free, now, fmt.Errorf("the store has %d servers, and lists no more", maxServers)
+		return free, now, fmt.Errorf("the list of servers is full: it has %d", maxServers)
 	}
 	return free, now, nil
 }
@@ -287,7 +287,7 @@ func (a *announcer) emptyRecord(ctx context.Context) {
 	// The stop may have interrupted a write: then it is not known whether there
 	// is a record.
 	if err := a.writeRecord(ctx, ""); err != nil {
-		a.service.opts.Logger.Debug("others list this server for a minute", "cause", err)
+		a.service.opts.Logger.Debug("other servers still list this server for a minute", "cause", err)
 	}
 }
 

@@ -279,8 +279,9 @@ func (sp *Space) openBlock(
 ) (*lease.Lease, error) {
 	o := sp.service.opts
 	if o.TTL > ns.MaxTTL {
-		o.Logger.Warn(fmt.Sprintf("the ttl is more than the namespace's longest, which is used: to raise that, "+
-			"snowfence namespace change %s --max-ttl %v", sp.Name, o.TTL), "ttl", o.TTL, "max_ttl", ns.MaxTTL)
+		o.Logger.Warn(fmt.Sprintf("the ttl is longer than the namespace allows, so its longest one is used: "+
+			"to allow more, run snowfence namespace change %s --max-ttl %v", sp.Name, o.TTL),
+			"ttl", o.TTL, "max_ttl", ns.MaxTTL)
 	}
 	lo := &lease.Options{
 		TTL: min(o.TTL, ns.MaxTTL), Nodes: block, Within: within, Label: o.Label, Logger: o.Logger,

@@ -148,7 +148,7 @@ func (u *user) askAfter(ctx context.Context, after int64) error {
 		}
 		defer u.mu.Unlock()
 		if g.Until <= after {
-			return errors.New("a grant that does not reach as far as asked")
+			return errors.New("the grant ends before the tick that was asked for")
 		}
 		if u.claim != nil && u.claim.from == g.From && u.claim.node == g.Node {
 			u.w.ledger.raiseClaim(u.claim, g.Until)

@@ -87,9 +87,8 @@ func rangesOf(layout string, within map[string]int64, from, to string) (list []t
 		return nil, command.Usagef("TO: %w", err)
 	}
 	if l.Cipher != snowfence.Plain {
-		return nil, command.Usagef("--layout %s: encrypted IDs are in no order, so that no range of them is a span "+
-			"of time: "+
-			"ask for rows by a column with their time", layout)
+		return nil, command.Usagef("--layout %s: encrypted IDs are in no order, so no range of them is a span of "+
+			"time: ask for rows by a column with their time", layout)
 	}
 	s, err := snowfence.NewScheme(l)
 	if err != nil {

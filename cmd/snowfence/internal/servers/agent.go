@@ -100,8 +100,8 @@ func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config,
 func quotaOf(ctx context.Context, st *open.Store, namespace string) (int, error) {
 	ns, err := lease.Namespaces(st.Leases).Show(ctx, namespace)
 	if err == nil && ns.Unit < 4 {
-		err = fmt.Errorf("namespace %q has no unit of at least 4 nodes, of which users of this host could have "+
-			"quarters: take one that was made with --unit 64, or run snowfence serve --http unix:PATH", namespace)
+		err = fmt.Errorf("namespace %q has units of fewer than 4 nodes, and each user of this host needs a quarter "+
+			"of one: use a namespace that was made with --unit 64, or run snowfence serve --http unix:PATH", namespace)
 	}
 	return int(ns.Unit / 4), err
 }
