@@ -45,9 +45,9 @@ func objectName(k store.Key) string {
 	return "snowfence." + escape(k.Namespace) + "." + store.NodeText(k.Node)
 }
 
-// escape writes all but lower-case letters, digits and inner '-' as x and two
-// hexadecimal digits, and so an x as well. It must never change, because
-// objects are found by it.
+// escape keeps lower-case letters but x, digits and inner '-'. It writes all
+// else as x and two hexadecimal digits. It must never change, because objects
+// are found by it.
 func escape(name string) string {
 	var b strings.Builder
 	for i, c := range []byte(name) {

@@ -68,9 +68,9 @@ func (c *storeClaim) lose(cause error) error {
 	return &lostError{cause}
 }
 
-// loseHold is lose after another write stood in place of ours.
-// Later [claim.diagnose] tells another holder from a rollback, by
-// met: the records that stood there, nil if they were not read.
+// loseHold is lose after another write took the place of ours. Later
+// [storeClaim.diagnose] tells another holder from a rollback by met, the
+// records in that place; nil if they were not read.
 func (c *storeClaim) loseHold(met []store.Record, cause error) error {
 	c.lostHold, c.foundInstead = c.held, met
 	return c.lose(cause)

@@ -10,8 +10,8 @@ import (
 
 // A sticky file remembers across restarts which node a process held last. It is
 // read before the search and written after an acquisition. It is only a hint,
-// like the lists of a store: the node's record is read before it is offered,
-// and the swap decides. So it is not synced.
+// so it is not synced: the node's record is read before the swap, and the swap
+// decides.
 
 const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
 

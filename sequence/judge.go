@@ -52,10 +52,10 @@ func (s *source) wentBack(now state) bool {
 		older && now.Confirmed <= k.Confirmed
 }
 
-// tellAll gives the store another identity, for all that is in it, if the
-// revision of a record is below the last take's: it lost this take, which it
-// had acknowledged. A lower count alone is no proof, because a copy of this
-// program may have given numbers back.
+// tellAll gives the whole store another identity if the revision of a record is
+// below the last take's: the store acknowledged this take, and lost it. A lower
+// count alone is no proof, because a copy of this program may have given
+// numbers back.
 func (s *source) tellAll(ctx context.Context, revision int64) error {
 	s.mu.Lock()
 	lost := revision < s.proof

@@ -58,7 +58,7 @@ func (c *clock) passTime(d time.Duration) {
 	}
 }
 
-// advanceBy moves the clock, and ends its standing still.
+// advanceBy moves the clock, and lets it run again.
 func (c *clock) advanceBy(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

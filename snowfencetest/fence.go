@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// ttl is how far a grant reaches, as a lease's.
+// ttl is the length of a grant, as in a lease.
 const ttl = 15 * time.Second
 
 var (

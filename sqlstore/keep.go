@@ -11,10 +11,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// kept holds the connection that a store over a server keeps while there are
-// leases, so that a renewal waits for no transaction of the application. It is
-// empty while a call uses the connection, and has nil in place of a dropped
-// connection.
+// kept holds the connection of a store's leases, so that a renewal waits for no
+// transaction of the application. It is empty while a call uses the connection;
+// nil replaces a dropped connection.
 type kept chan *sql.Conn
 
 // keepConnection takes a connection out of the pool for all leases of the

@@ -237,7 +237,7 @@ func (v view) answers(info serverInfo) error {
 }
 
 // mysqlBatch runs a statement with the writes that are the first of their
-// record, or with the others, and returns how many rows it says were affected.
+// record, or with the others, and returns the number of affected rows.
 func mysqlBatch(ctx context.Context, c querier, query string, writes []store.Write, first bool) (int64, error) {
 	writes = slices.DeleteFunc(slices.Clone(writes), func(w store.Write) bool { return (w.Old == "") != first })
 	if len(writes) == 0 {

@@ -50,9 +50,9 @@ func SequenceTxIn(ctx context.Context, tx *sql.Tx, d Dialect, name string, perio
 }
 
 // beginTx returns a store inside one transaction. It remembers nothing of
-// earlier ones: each reads the record of a sequence, which takes no lock,
-// before it writes. So a sequence that is missing locks nothing, and a
-// definition that was changed is never used.
+// earlier ones: each reads the record of a sequence, without a lock, before it
+// writes. So a missing sequence locks nothing, and an old definition is never
+// used.
 func beginTx(ctx context.Context, tx *sql.Tx, d Dialect) (s *Store, err error) {
 	if tx == nil {
 		return nil, fmt.Errorf("sqlstore: the *sql.Tx is nil (%w)", lease.ErrInvalid)

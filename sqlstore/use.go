@@ -181,8 +181,8 @@ func (s *Store) view(why purpose) (v view, err error) {
 	return v, err
 }
 
-// inTx runs do in the transaction of the caller, which may be rolled back: so
-// it is not the place to give data another identity, and nothing is noted.
+// inTx runs do in the transaction of the caller. The caller may roll it back,
+// so inTx gives data no other identity, and notes nothing.
 func (s *Store) inTx(ctx context.Context, why purpose, do action) error {
 	v, err := s.view(why)
 	if err != nil {

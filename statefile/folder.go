@@ -161,9 +161,9 @@ func closeFirst(f *Fence, err error) error {
 	return errors.Join(err, f.Close())
 }
 
-// sameLayout refuses a folder with files of another layout or other secrets,
-// also of nodes that other processes use: files are replaced in one step, so
-// they can be read without their lock.
+// sameLayout refuses a folder with files of another layout or other secrets. It
+// reads the files of other processes without their locks: a file is replaced in
+// one step.
 func sameLayout(dir string, s *snowfence.Scheme) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

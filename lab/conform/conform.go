@@ -28,8 +28,8 @@ type Row struct {
 // Verdict says how a client did.
 type Verdict string
 
-// The verdicts. NotSeen means that the client broke no rule, and did not come
-// to the point.
+// The verdicts. NotSeen means that the client broke no rule, but the rule was
+// not put to the test.
 const (
 	Green   Verdict = "green"
 	Red     Verdict = "red"

@@ -102,10 +102,10 @@ func (s *sim) counterOf(k store.Key) *counter {
 	return s.counters[i]
 }
 
-// lacksTooMuch reports whether a store that was put back lacks more than the
-// definition allows for: to trust it is to say that nothing is lost, and to
-// skip numbers, that fewer were. Those that were skipped before count, too. A
-// sequence that is gone is made anew.
+// lacksTooMuch reports whether a store that was put back lacks more numbers
+// than the definition allows. Trust allows no loss, so it counts as too much.
+// Otherwise a period may lack as many as are skipped. A missing sequence is
+// created again, and lacks all.
 func (c *counter) lacksTooMuch(st *medium) bool {
 	r := st.records[c.recordKey()]
 	var data struct {

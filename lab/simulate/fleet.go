@@ -70,7 +70,7 @@ func Fleets(ctx context.Context, seed uint64, hours float64, workers int) (*Figu
 	return &total, nil, fail
 }
 
-// patienceFor is how many runs, and how long, Reduce takes.
+// Limits of Reduce: runs and time.
 const (
 	reduceRuns = 600
 	reduceTime = 30 * time.Second

@@ -22,9 +22,9 @@ const (
 )
 
 // drawLessors decides whether the namespace has a unit, and which slots are
-// lessors and their holders. Its choices are its own, so that runs without one
-// are as before. A lessor's answers to others are not part of its log, so no
-// machine is resumed twice.
+// lessors and their holders. It draws from a source of its own, so that runs
+// without a lessor stay the same. A lessor's answers to others are not part of
+// its log, so no machine is resumed twice.
 func (s *sim) drawLessors() {
 	s.unit = 1
 	chance := rand.New(rand.NewPCG(s.plan.Seed, 10))

@@ -2,8 +2,8 @@ package store
 
 import "strings"
 
-// Closed stands in an [Store] identity for a source that this program may not
-// ask, between colons.
+// Closed stands in an identity of a [Store], between colons, for a source that
+// this program may not ask.
 const Closed = "-"
 
 // Compare tells how an identity stands to one from before. It is the same store

@@ -16,7 +16,7 @@ import (
 // State says how a check ended.
 type State string
 
-// The states. What could not be looked at is NotChecked, never Good.
+// The states. A check that could not run is NotChecked, never Good.
 const (
 	Good       State = "good"
 	Found      State = "finding"

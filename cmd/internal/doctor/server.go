@@ -10,9 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-// servers asks the server of the settings, and looks at what all servers over
-// the store say there of themselves. A server's address is not known to the
-// store.
+// servers asks the server of the settings, and reads the records of all servers
+// over the store. A server's address is not known to the store.
 func servers(ctx context.Context, c *Case, r *report) {
 	ownServer(ctx, c, r)
 	if c.Store == nil {

@@ -23,10 +23,9 @@ func protocolf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errProtocol, fmt.Sprintf(format, args...))
 }
 
-// parse reads the command at the start of b. It appends its arguments, which
-// are parts of b, to args and returns its length; a length of 0 says that b
-// does not hold all of it yet. A command without arguments is an empty line, to
-// be passed over.
+// parse reads the command at the start of b. It appends the arguments, which
+// are parts of b, to args, and returns the command's length; 0 means that b
+// lacks a part of it. A command without arguments is an empty line: skip it.
 func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 	if len(b) == 0 {
 		return args, 0, nil

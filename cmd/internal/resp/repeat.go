@@ -7,13 +7,12 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Clients say the same thing again and again, and in pipelines many times at
-// once. A command for one ID or number that comes again byte for byte is not
-// parsed and looked up once more: it is counted how often they come, and the
-// IDs are made together, with one step of the generator for all of them.
+// Clients repeat commands, and pipelines do so many times at once. A command
+// for one ID or number that comes again byte for byte is only counted, not
+// parsed again. The IDs are made together, in one step of the generator.
 //
-// lastCommand is always the bytes of the command that was carried out last, and
-// space its namespace, or counter its sequence: whatever is parsed clears it.
+// lastCommand has the bytes of the last command, and space its namespace, or
+// counter its sequence. Each parsed command clears it.
 const (
 	maxRemembered = 128 // bytes of a command that is remembered
 	maxRepeats    = 64  // IDs

@@ -70,9 +70,9 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 	open(grpchealth.NewHandler(health{s}, small))
 }
 
-// uncompressed takes and gives nothing that is compressed. gzip costs a server
-// 700 ns an ID, a hundred times what making and sending it does; and a request
-// is unpacked before its sender is known: a megabyte can be a gigabyte then.
+// uncompressed turns compression off. gzip costs a server 700 ns an ID, a
+// hundred times as much as to make and send it. A request would also be
+// unpacked before its sender is known, and a megabyte can become a gigabyte.
 func uncompressed() connect.HandlerOption { return connect.WithCompression("gzip", nil, nil) }
 
 // Names of the services, for reflection and health checks.

@@ -83,7 +83,7 @@ func (c *Config) localOnly(l listener) bool {
 }
 
 // isLoopbackHost reports whether the host of a request, with or without a port,
-// is a name of the loopback interface that no other one can have.
+// is a name that only the loopback interface can have.
 func isLoopbackHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

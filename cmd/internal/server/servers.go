@@ -19,10 +19,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Each server over a store keeps a record of itself in it, for people. No lease
-// depends on it. It is under a name that neither a namespace nor a sequence can
-// have. A server takes the record of a server that is gone, so that there are
-// never more than there were servers at a time.
+// Each server over a store keeps a record of itself there, for people. No lease
+// depends on it. No namespace or sequence can have its name. A server takes
+// over the record of one that is gone, so there are never more records than
+// servers at one time.
 const (
 	announceEvery = 20 * time.Second // how often a server writes its record if nothing changes
 	announceAgain = 5 * time.Second  // after a failure

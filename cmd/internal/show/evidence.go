@@ -172,9 +172,9 @@ func (t *Trace) bitsOf(n int64, field string) float64 {
 // width is how many bits a number has.
 func width(n int64) int64 { return int64(bits.Len64(uint64(max(n, -n)))) }
 
-// surprise is in bits an ID: those of nodes and sequence numbers, and of the
-// age of the youngest, because most IDs that one meets are young, and few have
-// a time to come.
+// surprise returns bits for each ID: for nodes and sequence numbers, and for
+// the age of the youngest, because most IDs are young, and few have a future
+// time.
 func (t *Trace) surprise(now time.Time) float64 {
 	days := now.Sub(t.Last).Hours() / 24
 	if days < 0 {

@@ -10,8 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// form is a way to write IDs: an encoding of the library, or of other
-// libraries.
+// Form is a way to write IDs: an encoding of this library or of another one.
 type Form interface {
 	Name() string
 	MaxLen() int

@@ -33,8 +33,8 @@ func S3(address string, through http.RoundTripper) *s3.Client {
 		Region: region, BaseEndpoint: aws.String("http://" + address), UsePathStyle: true,
 		Credentials: aws.CredentialsProviderFunc(credentials),
 
-		// As in clients made of a configuration. The server mixes up those with
-		// and without.
+		// Clients made from a configuration have these, too. The server
+		// confuses clients with and without them.
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenSupported,
 	}

@@ -210,7 +210,7 @@ func (s *Sentinel) Addresses() []string {
 	return out
 }
 
-// URL is the program's name of the servers.
+// URL returns the URL of the servers, for the program.
 func (s *Sentinel) URL() string {
 	return "redis+sentinel://" + strings.Join(s.Addresses(), ",") + "/" + SentinelMaster
 }

@@ -30,7 +30,7 @@ import (
 )
 
 // Open opens the store that a URL names, as a program of a user would, and
-// returns what closes it.
+// returns the function that closes it.
 func Open(_ context.Context, rawURL string) (store.Store, func() error, error) {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	switch scheme {

@@ -109,8 +109,7 @@ func (f *StoreFlags) Open(ctx context.Context, e *Env) (*open.Store, error) {
 	return st, nil
 }
 
-// inContainer reports whether the process runs in a container, as far as it
-// shows.
+// inContainer reports whether the process seems to run in a container.
 func inContainer() bool {
 	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(mark); err == nil {

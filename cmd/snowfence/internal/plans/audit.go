@@ -230,10 +230,9 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	return o, format, nil
 }
 
-// limitHeap makes the garbage collector keep the program near the memory that
-// IDs may take; by itself it would let the heap grow to twice its size. A limit
-// from the environment variable GOMEMLIMIT stays, if it is lower. The function
-// returned takes it back.
+// limitHeap limits the heap near the memory for IDs; else it would grow to
+// twice its size. A lower limit from GOMEMLIMIT stays. The returned function
+// removes the limit.
 func limitHeap(memory int64) func() {
 	const beside = 256 << 20 // tables, buffers, and the program itself
 	before := debug.SetMemoryLimit(-1)
