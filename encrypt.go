@@ -57,7 +57,6 @@ func (p ff1Part) encryptRun(dst []uint64, start, step uint64) {
 	}
 }
 
-// newPermutations returns a permutation for each secret.
 func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 	keyBits := l.Bits(FieldKey)
 	switch {

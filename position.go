@@ -141,7 +141,6 @@ func (s *Scheme) lowParts() (bits int) {
 	return bits
 }
 
-// id returns the ID of a position.
 func (t *track) id(pos uint64) ID { return t.hold.scheme.encryptID(t.pieceID(pos)) }
 
 // shiftID is the raw ID if form is shifts, small enough to be inlined.

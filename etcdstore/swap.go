@@ -119,7 +119,6 @@ func (b *batch) sendWrites(ctx context.Context, writes []store.Write, errs []err
 	}
 }
 
-// txnOf returns the transaction of one write.
 func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv3.Op) {
 	record := b.s.keys.recordKey(w.New.Key)
 	if w.Old == "" {

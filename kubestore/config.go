@@ -198,7 +198,6 @@ func inFolder(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// tlsConfig returns the settings of TLS.
 func (c *Config) tlsConfig() (*tls.Config, error) {
 	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.ServerName}
 	if c.CA != nil {

@@ -189,7 +189,7 @@ func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
 	l.pace.renewAt = l.next(now)
 	l.pace.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
 	if l.use.cur != nil && before != nil && *l.use.cur == *before {
-		// Nothing was gained: skipped ticks lie ahead, or the clock is behind.
+		// The renewal gained no tick, as when the clock is behind.
 		l.pace.earliest = now.Add(min(l.opts.TTL/10, 400*time.Millisecond))
 	}
 }

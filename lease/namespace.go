@@ -179,7 +179,6 @@ func (r Region) ended(tick int64) Region {
 // nodeCount returns how many nodes a layout has.
 func nodeCount(l snowfence.Layout) int64 { return int64(1) << min(l.Bits(snowfence.FieldNode), 62) }
 
-// maxTick is the last tick of a layout.
 func maxTick(l snowfence.Layout) int64 { return int64(1)<<l.Bits(snowfence.FieldTime) - 1 }
 
 // ledger is the namespace's knowledge of the counts of its backfills.

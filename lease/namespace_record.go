@@ -35,7 +35,6 @@ func readNamespace(ctx context.Context, st store.Store, name string) (Namespace,
 	return namespaceOf(st, rs[0])
 }
 
-// namespaceOf decodes the record of a namespace.
 func namespaceOf(st store.Store, r store.Record) (Namespace, error) {
 	if r.Nonce == "" {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", r.Namespace, ErrNoNamespace)

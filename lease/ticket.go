@@ -37,7 +37,6 @@ func parseTicket(b wire.Ticket) (ticket.Claims, error) {
 	return t, err
 }
 
-// attemptLetters are the letters of an attempt.
 const attemptLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 func checkAttempt(s string) error {

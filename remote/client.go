@@ -257,7 +257,6 @@ func (h *header) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// currentToken returns the present token.
 func (h *header) currentToken() (string, error) {
 	if h.file == "" {
 		return h.token, nil

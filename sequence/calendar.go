@@ -35,7 +35,6 @@ func (d Definition) calendar() (*calendar, error) {
 	return &calendar{p, zone}, nil
 }
 
-// periodOf returns the period of a date.
 func (p *pattern) periodOf(y int, m time.Month, d int) int64 {
 	switch p.finest {
 	case day:
@@ -122,7 +121,6 @@ func (d Definition) PeriodUnit() string {
 	return "year"
 }
 
-// periodAt returns the period of an instant.
 func (c *calendar) periodAt(t time.Time) int64 { return c.periodOf(t.In(c.zone).Date()) }
 
 // dayIn returns the day of an instant if the pattern shows it: the nearest one

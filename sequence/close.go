@@ -10,7 +10,6 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// closeTimeout bounds Close.
 const closeTimeout = 5 * time.Second
 
 // Close ends the sequence at once: calls that wait, and later ones, return

@@ -9,7 +9,6 @@ type span struct{ start, from, until int64 }
 
 func (s span) len() int64 { return s.until - s.from }
 
-// firstNumber returns the first number.
 func (s span) firstNumber(step int64) int64 { return s.start + step*s.from }
 
 // split returns the first n ordinals and the others.

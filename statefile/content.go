@@ -13,7 +13,6 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// fileState is the content of a state file.
 type fileState struct {
 	name   string // random: the file and its lock have it; "" for one that was never written
 	layout string

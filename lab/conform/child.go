@@ -45,7 +45,6 @@ func (t *tail) String() string {
 	return string(t.text)
 }
 
-// startChild starts an adapter.
 func startChild(command, env []string) (*child, error) {
 	c := &child{cmd: exec.Command(command[0], command[1:]...), lines: make(chan string), end: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), env...)

@@ -165,7 +165,6 @@ func writeMessage(w http.ResponseWriter, c *call, m proto.Message) {
 	_, _ = w.Write(b)
 }
 
-// writeLease answers with a lease.
 func writeLease(w http.ResponseWriter, c *call, l *pb.Lease) {
 	if c.batch {
 		writeMessage(w, c, &pb.RenewAllResponse{Renewals: []*pb.Renewal{{Lease: l}}})

@@ -15,7 +15,6 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// namespace is the namespace of all scenes.
 const namespace = "conform"
 
 // scene is a client with a server of its own, of which a rule plays the
@@ -122,7 +121,6 @@ func (s *scene) createNamespace(layout string) error {
 	return nil
 }
 
-// storeURL is the store of the servers.
 func (s *scene) storeURL() string { return "sqlite:" + filepath.Join(s.folder, "ids.db") }
 
 // startAdapter starts the adapter, which acquires a node of the namespace.

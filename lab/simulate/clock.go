@@ -31,7 +31,6 @@ func (c *clock) moveTo(now, off time.Duration, drift int64, frozen bool) {
 // start is the true time at which all simulations begin.
 func start() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// wallClock returns the process's wall clock.
 func (p *process) wallClock() time.Time {
 	return start().Add(p.virtualTime() + p.clock.offsetAt(p.virtualTime()))
 }

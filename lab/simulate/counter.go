@@ -85,7 +85,6 @@ const manyNumbers = 1 << 24
 
 func (c *counter) recordKey() store.Key { return store.Key{Namespace: "#" + c.name, Node: plain} }
 
-// numberOf is the number of an ordinal.
 func (c *counter) numberOf(ordinal int64) int64 { return c.start + ordinal*c.step }
 
 // highestEnd is the end of all that the store carried out, in any period.

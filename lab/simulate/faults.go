@@ -81,7 +81,6 @@ func (s *sim) countDrawn(f Fault, p *process, node int64) bool {
 	return true
 }
 
-// countFault counts a fault.
 func (s *sim) countFault(f Fault, p *process) {
 	s.figures.Faults[f]++
 	who := ""

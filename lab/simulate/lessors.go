@@ -52,7 +52,6 @@ func (s *sim) drawLessors() {
 // unit.
 func (s *sim) recordKey(node int64) []store.Key { return keysOf(node &^ (s.unit - 1)) }
 
-// runLessor is the life of a lessor.
 func (p *process) runLessor(ctx context.Context, h *holding) {
 	s := p.s
 	var err error

@@ -280,7 +280,6 @@ func (s *sim) stopTasks() {
 	s.killProcess(s.operator)
 }
 
-// startProcess runs a process in a slot.
 func (s *sim) startProcess(sl *slot) {
 	sl.starts++
 	p := s.newProcess(fmt.Sprintf("%s%d", sl.label, sl.starts))
@@ -292,7 +291,6 @@ func (s *sim) startProcess(sl *slot) {
 	p.startWork()
 }
 
-// startWork starts the work of a process.
 func (p *process) startWork() {
 	for range p.slot.leases {
 		if p.s.counters != nil {

@@ -255,7 +255,6 @@ func (t *taker) takeOne(own order, call func() (int64, error)) {
 	}
 }
 
-// beginCall begins a call.
 func (t *taker) beginCall(own order) asked {
 	a := asked{began: t.p.virtualTime(), handle: maps.Clone(own)}
 	if !t.p.replay {

@@ -129,7 +129,6 @@ func (p *process) useLease() {
 	}
 }
 
-// openLease opens the lease.
 func (p *process) openLease(ctx context.Context, h *holding) error {
 	s, sl := p.s, p.slot
 	scheme := s.schemes[p.era]

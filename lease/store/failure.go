@@ -28,7 +28,6 @@ func Discreet(err error) error {
 	return &discreetError{err, text}
 }
 
-// failures returns all failures in an error.
 func failures(err error) (all []*Failure) {
 	switch e := err.(type) {
 	case *Failure:

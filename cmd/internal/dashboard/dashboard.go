@@ -107,7 +107,6 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return nil
 }
 
-// readBody reads the body of a request.
 func readBody(w http.ResponseWriter, r *http.Request, v any) error {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 16<<10))
 	dec.DisallowUnknownFields()

@@ -54,7 +54,6 @@ func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, cards)
 }
 
-// viewOf returns the layout of a namespace.
 func (d *Dashboard) viewOf(r *http.Request, id *server.Identity, namespace string) ([]*show.View, error) {
 	sp, err := d.cfg.Service.SpaceFor(r.Context(), id, server.VerbRead, namespace, 0)
 	if err != nil {

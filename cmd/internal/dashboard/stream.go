@@ -41,7 +41,6 @@ func (d *Dashboard) openStream(
 	return &sender{w: w, control: http.NewResponseController(w)}, func() { d.cfg.Service.Ended(c) }, nil
 }
 
-// sendEvent writes an event.
 func (s *sender) sendEvent(kind string, v any) error {
 	body, err := view.JSON(v)
 	if err != nil {
@@ -80,7 +79,6 @@ func presets() (list []preset) {
 	return list
 }
 
-// sample is one second.
 type sample struct {
 	Time   int64             `json:"t"`
 	Total  float64           `json:"total"`
@@ -162,7 +160,6 @@ func (p *client) sendFirst(v snapshot, h history) error {
 	)
 }
 
-// sendNews sends the news.
 func (p *client) sendNews(v snapshot) error {
 	out := v.sample
 	if !slices.Equal(v.failures, p.last.failures) {

@@ -36,7 +36,6 @@ type meter struct {
 	list   []timing
 }
 
-// newMeter returns a meter that counts from now on.
 func newMeter(counts server.LatencyCounts) *meter {
 	return &meter{counts: []server.LatencyCounts{counts}}
 }
@@ -59,7 +58,6 @@ func quantile(c *server.LatencyCounts, q float64) float32 {
 	return float32(c.Quantile(q).Seconds() * 1000)
 }
 
-// lastMinute returns the timings of the last minute.
 func (m *meter) lastMinute() recent {
 	d := m.counts[len(m.counts)-1].Since(m.counts[0])
 	if n := d.N(); n > 0 {

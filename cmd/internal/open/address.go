@@ -134,7 +134,6 @@ func (a *address) rejectUnknown(known ...string) error {
 	return nil
 }
 
-// errorf is an error of the URL.
 func (a *address) errorf(format string, args ...any) error {
 	return fmt.Errorf("%w %s: %s", ErrURL, a.scheme+":…", a.secrets.hideIn(fmt.Sprintf(format, args...)))
 }

@@ -48,7 +48,6 @@ func (a *address) amazon(ctx context.Context) (name string, c aws.Config, timeou
 	return a.hosts[0], c, timeout, nil
 }
 
-// openDynamoDB opens a table.
 func openDynamoDB(ctx context.Context, a *address, _ func(string) string) (*Store, error) {
 	table, c, timeout, err := a.amazon(ctx)
 	if err != nil {

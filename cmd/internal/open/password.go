@@ -58,7 +58,6 @@ func SecretFiles(rawURL string, env func(string) string) (files []string) {
 	return slices.DeleteFunc(files, func(name string) bool { return name == "" })
 }
 
-// readPassword reads a password from a file.
 func (a *address) readPassword(to *string, path, from string) error {
 	text, err := a.passwordIn(path, from)
 	a.secrets.addSecret(text)

@@ -61,7 +61,6 @@ func openAPI(routes []*route) ([]byte, error) {
 	return text, err
 }
 
-// problemSchema is the schema of problem documents.
 var problemSchema = object{
 	"type": "object", "description": "What went wrong, as RFC 9457 has it.",
 	"required": []string{"type", "title", "status", "detail", "kind"},
@@ -208,7 +207,6 @@ func (d *describer) describeMessage(m protoreflect.MessageDescriptor, elsewhere 
 	return out
 }
 
-// describeField describes the values of a field.
 func (d *describer) describeField(f protoreflect.FieldDescriptor) object {
 	one := object{"type": "string"}
 	switch f.Kind() {

@@ -164,7 +164,6 @@ func (e *exchange) makeCall() error {
 // subject is the name that the path has.
 func (e *exchange) subject() string { return e.r.PathValue("namespace") + e.r.PathValue("name") }
 
-// fillRequest fills a request.
 func (e *exchange) fillRequest(in proto.Message) error {
 	q, err := e.readParams()
 	if err != nil {

@@ -64,7 +64,6 @@ func (p *call) endOnOutage() {
 	}
 }
 
-// endWait ends a wait.
 func (p *call) endWait() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,7 +49,6 @@ func (v *View) AppendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now t
 	return v.card(id, p, now, notes...).append(b)
 }
 
-// card describes an ID.
 func (v *View) card(id snowfence.ID, p snowfence.Parts, now time.Time, notes ...string) Card {
 	c := Card{Title: snowfence.Decimal.Encode(id), Groups: v.Groups(id), Rows: v.Rows(p, now)}
 	c.Note = cmp.Or(v.maker, v.Name)

@@ -19,7 +19,6 @@ type group struct {
 	keys reg.Register // where its words of the key schedule are
 }
 
-// key is a word of the key schedule.
 func (g *group) key(i int) operand.Mem { return at(g.keys, i*wordBytes) }
 
 func (g *group) add(x, to register) { g.emit(func() { g.c.VPADDW(x, to, to) }) }

@@ -96,7 +96,6 @@ func (b *bench) runRound(round int) error {
 
 func (b *bench) measures(part string) bool { return b.only == "" || b.only == part }
 
-// sample writes one.
 func sample(value float64, name string, args ...any) {
 	fmt.Printf("%s %.6g\n", fmt.Sprintf(name, args...), value)
 }

@@ -1,6 +1,5 @@
 package main
 
-// sequenceTables are the tables of the numbers of sequences.
 func sequenceTables(s *sheet) {
 	s.writeRow("ns a number", "1 goroutine", "an atomic add", "times (target)", "2 goroutines", "an atomic add",
 		"times")

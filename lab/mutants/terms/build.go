@@ -32,7 +32,6 @@ const (
 	stalled = "stalled"
 )
 
-// folderOf returns the folder of a package.
 func folderOf(pkg string) string {
 	if pkg == stalled {
 		return "."

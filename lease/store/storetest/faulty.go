@@ -11,7 +11,6 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// errFault is the error of a failing store.
 var errFault = errors.New("the store does not answer")
 
 // errLate makes a write wait: the caller gets an error, and land carries it

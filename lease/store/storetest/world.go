@@ -60,7 +60,6 @@ func (w *world) mustNot(err error) {
 	}
 }
 
-// passTime lets time pass.
 func (w *world) passTime(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -35,7 +35,6 @@ type kind struct {
 	low func(at time.Time) string
 }
 
-// kinds returns all kinds of keys.
 func kinds() ([]kind, error) {
 	plain, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newFlags are the flags of new.
 type newFlags struct {
 	store     command.StoreFlags
 	secret    command.SecretFlag

@@ -119,7 +119,6 @@ func without(e *command.Env, cmd *cobra.Command, name string, value *string, lis
 	return nil
 }
 
-// openSource opens the source of grants.
 func openSource(ctx context.Context, e *command.Env, f *newFlags) (*source, error) {
 	if f.stateFile != "" || f.stateDir != "" {
 		return openFiles(ctx, e, f)

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sqlFlags are the flags of sql.
 type sqlFlags struct {
 	store   command.StoreFlags
 	dialect string
@@ -34,7 +33,6 @@ type sqlFlags struct {
 	serial  bool
 }
 
-// sqlDialects are the texts of sql, by dialect.
 var sqlDialects = map[string]func(insql.Plan) (string, error){
 	"mariadb":  insql.MariaDB,
 	"mysql":    insql.MySQL,

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// auditFlags are the flags of snowfence audit.
 type auditFlags struct {
 	layout, from, column, field string
 	raw, json                   bool

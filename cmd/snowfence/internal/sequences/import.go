@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// importFlags are the flags of sequence import.
 type importFlags struct {
 	store               command.StoreFlags
 	from                string

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// nextFlags are the flags of sequence next.
 type nextFlags struct {
 	store  command.StoreFlags
 	count  int64

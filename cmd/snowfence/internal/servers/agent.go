@@ -106,7 +106,6 @@ func quotaOf(ctx context.Context, st *open.Store, namespace string) (int, error)
 	return int(ns.Unit / 4), err
 }
 
-// dial returns a client of the servers.
 func dial(c *serve.Config, urls []string) (*remote.Client, error) {
 	o := &remote.Options{TokenFile: c.TokenFile}
 	if c.TokenFile != "" {
