@@ -175,10 +175,10 @@ func character(b byte) string {
 // is added by xor, and then the sum is multiplied by x. So a character n places
 // before the check character counts x^n times. Up to 31 places, all these
 // weights are different, and none is 0. Hence the sum changes with each single
-// character; with two that change places, wherever they stand, because a·w +
-// b·v = b·w + a·v only if a = b or w = v; and with two equal characters that
-// both become another one, because in this field a sum is a difference. The
-// check character itself has the weight 1, so all this includes it.
+// character. It changes if any two characters swap places, because a·w + b·v =
+// b·w + a·v only if a = b or w = v. It changes if two equal characters both
+// become another one, because in this field a sum is a difference. The check
+// character itself has the weight 1, so all this includes it.
 //
 // Zeros in front count nothing. The sign of a negative ID in fixed text counts
 // as a 1.

@@ -17,9 +17,9 @@ type flight struct {
 	stop context.CancelFunc
 }
 
-// refusalError is why the fence granted nothing. It is nil where asking again
-// helps: it was cancelled by a caller that could wait no longer, or it named a
-// tick of a clock that was ahead.
+// refusalError is why the fence granted nothing. It is nil if asking again
+// helps: a caller that could wait no longer cancelled it, or it named a tick of
+// a clock that was ahead.
 func (f *flight) refusalError() error {
 	if errors.Is(f.err, context.Canceled) || errors.Is(f.err, clock.ErrCorrected) {
 		return nil

@@ -175,9 +175,9 @@ func keys(rs []store.Record) []store.Key {
 	return out
 }
 
-// settle gives the lease the ttl and the skew of the namespace where its
-// options name none, and a whole unit where they ask for less: at its first
-// use, when no keeper runs yet. It refuses what the namespace does not allow.
+// settle fills the options: the ttl and the skew of the namespace where they
+// name none, and a whole unit where they ask for less. It runs at the first use
+// of a lease, before its keeper. It refuses what the namespace does not allow.
 func (c *storeClaim) settle(ns Namespace) error {
 	l, err := ns.fit(c.opts)
 	if c.held == nil && c.own == nil {

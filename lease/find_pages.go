@@ -60,8 +60,8 @@ func firsts(blocks []ranked) []int64 {
 }
 
 // pages lists all records, from a random block on, and yields the free blocks
-// of each page, the best first: those with records, and in all at most n that
-// were never leased. When all are listed, the claim knows the holders.
+// of each page, the best first. In all it yields at most n that were never
+// leased. When all are listed, the claim knows the holders.
 func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 	return func(yield func([]ranked, error) bool) {
 		c := f.c
@@ -174,8 +174,8 @@ func (f *finder) rank(rs []store.Record) rank {
 	return rank{1, last}
 }
 
-// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead or
-// this lease's own, and otherwise by how far it is ahead.
+// wait ranks a block: 0 if it was never leased, 1 if its floor is this lease's
+// own or not ahead, and otherwise the distance of the floor.
 func (f *finder) wait(rs []store.Record) int64 {
 	var w int64
 	for _, r := range rs {

@@ -49,9 +49,8 @@ func (t ticks) grant(ns Namespace, rs []store.Record, now time.Time) (from, unti
 	return from, min(max(from+1, t.target(now)), t.maxTick+1), nil
 }
 
-// lapsed reports whether a new grant of rs begins at time now, in place of a
-// renewal: the old one ended more than a ttl ago, and the ticks between are
-// left out.
+// lapsed reports whether the old grant of rs ended more than a ttl ago. Then a
+// new one begins at time now, and the ticks between are left out.
 func (t ticks) lapsed(rs []store.Record, now time.Time) bool {
 	return slices.ContainsFunc(rs, func(r store.Record) bool { return t.back(now) > r.Until })
 }

@@ -20,9 +20,10 @@ func (s *Sequence) shrinkRange(size int64) {
 	s.size = min(s.size, size)
 }
 
-// noteFirstOfRange is called when the first number of a range is taken. A range
-// that did not last long is followed by larger ones, which cost fewer writes,
-// and a long one by smaller ones, because its rest may be lost. mu is held.
+// noteFirstOfRange is called when the first number of a range is taken. After a
+// range that did not last long, larger ones follow, for fewer writes. After one
+// that lasted long, smaller ones follow, because a rest may be lost. mu is
+// held.
 func (s *Sequence) noteFirstOfRange() {
 	short, long := 15*time.Minute, 30*time.Minute
 	switch {

@@ -16,10 +16,10 @@ import (
 // A sequence is one record under a key that no namespace has. From is the first
 // ordinal that was never given out, and Data has the rest.
 //
-// Each period of a dated sequence has a record of its own: its node is the
-// period, From and Until count in it (Until is the highest From that a
-// give-back lowered), and it has no Data. Takes compare its generation, so it
-// follows the definition's.
+// Each period of a dated sequence has a record of its own, without Data. Its
+// node is the period, and From counts in it. Until is the highest From that a
+// give-back lowered. Takes compare its generation, so it follows the
+// definition's.
 const recordNode = -2
 
 func keyOf(name string) store.Key { return store.Key{Namespace: "#" + name, Node: recordNode} }

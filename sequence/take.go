@@ -66,8 +66,8 @@ func (s *Sequence) chooseWaiters(n int64) {
 	s.inTake, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
 }
 
-// runTakes asks the store until nothing more is wanted, with one call at a
-// time: callers of a row that is locked would take all connections of the pool.
+// runTakes asks the store until nobody wants more, with one call at a time:
+// otherwise a locked row could hold all connections of the pool.
 func (s *Sequence) runTakes() {
 	s.mu.Lock()
 	for failed := 0; ; {

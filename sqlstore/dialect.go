@@ -65,9 +65,9 @@ type Dialect struct {
 	// judge returns the fault of a setting, given all settings.
 	judge func(name, value string, all map[string]string) string
 
-	// rights is a SELECT of the user, and of an administrator's statements
-	// before and after the schema that make the tables for it; "" where users
-	// have no rights.
+	// rights selects the user, and an administrator's statements before and
+	// after the schema, which make the tables for that user. It is "" where
+	// users have no rights.
 	rights string
 }
 

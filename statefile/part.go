@@ -124,9 +124,9 @@ func (f *Fence) bindShare(u *share) (unbind func(), err error) {
 	}), nil
 }
 
-// mayUse refuses a share that the file does not allow: a share of a fence
-// around this one that does not bind, while other shares are in use, and the
-// whole sequence of a file that keeps a slice. It needs mu.
+// mayUse refuses two kinds of shares: one of a fence around this one that does
+// not bind, while other shares are in use, and the whole sequence of a file
+// that keeps a slice. It needs mu.
 func (f *Fence) mayUse(u *share) error {
 	switch {
 	case len(f.bound) > 0 && !slices.Contains(f.bound, u):

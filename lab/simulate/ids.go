@@ -115,10 +115,9 @@ func (r *reader) aboveTime(id snowfence.ID) uint64 {
 	return uint64(id) >> r.timeEnd
 }
 
-// checkIDs looks at the IDs of one call, each of them: that they increase, that
-// each is inside one grant of this lease, and that the grant had not been lost
-// when the call began. The IDs go to the list in which duplicates are looked
-// for at the end.
+// checkIDs checks each ID of one call: the IDs increase, each is inside one
+// grant of this lease, and the grant was not lost when the call began. The IDs
+// go to the list in which duplicates are looked for at the end.
 func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest heights) {
 	r := h.reader
 	h.tagIDs(ids)

@@ -123,8 +123,8 @@ func (s *sim) noteUnanswered(h *holding, writes []store.Write) {
 	}
 }
 
-// farBack is by how many writes a record has to have gone back for the loser of
-// a swap to be sure to see it, with other writes in the meantime.
+// farBack is how many writes a record must have lost, so that the loser of a
+// swap surely sees it, with other writes in the meantime.
 const farBack = 20
 
 // loseNode marks the claims of a lease on a node that another process wrote to:

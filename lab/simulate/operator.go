@@ -127,8 +127,8 @@ func (s *sim) namespaceState() string {
 }
 
 // confirmMove moves the store with all its data while no program uses it, and
-// says so; not where a backup was put in its place a moment ago, which no
-// program has noticed yet.
+// confirms that. It does not if a backup was put back and no program has
+// noticed yet.
 func (s *sim) confirmMove() {
 	if ns, err := s.showNamespace(); err != nil || ns.Identity != s.store.name() {
 		return

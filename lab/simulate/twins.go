@@ -5,13 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// resumeTwice resumes a second time the machine that a process runs on, as a
-// snapshot of it would be: the memory of both is the same from then on, and
-// neither knows of the other. A goroutine cannot be copied, but a process of
-// known choices can be made to live the same life again: a new process gets the
-// same random numbers, and is fed with all that the first one learned from
-// outside, up to this moment. In half of the runs the random numbers stay the
-// same, as they do until the kernel notices that it was resumed.
+// resumeTwice resumes the machine of a process a second time, as from a
+// snapshot. Both have the same memory, and neither knows of the other. A
+// goroutine cannot be copied, but a process can live its life again: a new
+// process gets the same random numbers and all answers that the first one got
+// up to this moment. In half of the runs the random numbers stay the same, as
+// they do until the kernel notices that it was resumed.
 //
 // In every other run the hypervisor tells the copy, and often the first one: it
 // is resumed, too.

@@ -47,8 +47,8 @@ type Record struct {
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
 	// Data describes, as JSON, the subject of the record: a namespace, a
-	// sequence, events, or a server, which has a record under a name that no
-	// namespace can have.
+	// sequence or a server. A server's record has a name that no namespace can
+	// have.
 	Data string
 }
 

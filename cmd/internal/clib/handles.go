@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Handle is a slot and its generation, which C sees as a pointer that is never
-// followed: 16 bits of magic, which no address of a program has, 32 of the
+// Handle is a slot and its generation. C sees it as a pointer that nobody
+// follows. Its bits: 16 of magic, which no address of a program has, 32 of the
 // generation, one of the kind, 15 of the slot. The shim reads the slot, because
 // it is the index of the beat.
 type Handle uint64

@@ -96,9 +96,9 @@ func (l *Library) holdNode(
 	return l.startGenerator(held, o, func() error { return errors.Join(held.Close(), end()) })
 }
 
-// namespaceScheme returns the scheme of a namespace, and makes the namespace on
-// first use where the program does: if it is default, or if the store belongs
-// to this machine.
+// namespaceScheme returns the scheme of a namespace. On first use it makes the
+// namespace if that is default, or if the store belongs to this machine, as the
+// program does.
 func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *options) (*snowfence.Scheme, error) {
 	wanted := snowfence.Default()
 	var err error

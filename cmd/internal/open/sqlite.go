@@ -61,8 +61,8 @@ func openSQLite(ctx context.Context, path string, looks bool) (*Store, error) {
 }
 
 // openFile opens a file to write. An acknowledged write must outlive a power
-// failure, hence synchronous=FULL, and many processes write at once, hence WAL,
-// a busy timeout, and transactions that take the write lock when they begin.
+// failure: hence synchronous=FULL. Many processes write at once: hence WAL, a
+// busy timeout, and transactions that take the write lock when they begin.
 func openFile(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("its folder does not exist: make it, or correct the path")

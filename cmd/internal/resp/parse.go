@@ -69,8 +69,8 @@ func checkLength(b []byte) error {
 	return nil
 }
 
-// parseLength reads a number behind a type byte, up to the end of the line, and
-// returns how long that is; 0 when the line is not all there.
+// parseLength reads a number behind a type byte, and returns the length of the
+// line; 0 when a part of the line is missing.
 func parseLength(b []byte, limit int, what string) (value, n int, err error) {
 	for i := 1; i < len(b); i++ {
 		switch c := b[i]; {

@@ -12,10 +12,10 @@ import (
 )
 
 // Browsers run pages from anywhere on machines where a server trusts everybody.
-// Such a page reaches it in two ways: by a request to another site, which
-// browsers mark without showing its answer to the page, and by a name of its
-// own that it makes point to this machine (DNS rebinding), which to the browser
-// is no other site at all. What gives the second one away is the name.
+// Such a page reaches it in two ways. A request to another site is marked by
+// browsers, and its answer is hidden from the page. A name of its own can point
+// to this machine (DNS rebinding): to the browser, that is no other site. What
+// gives the second one away is the name.
 
 // sameOrigin refuses requests that pages of other sites make. On a listener for
 // this machine alone without tokens, it also refuses requests for another host

@@ -31,9 +31,8 @@ func (p *Process) withDeadlines(next http.Handler) http.Handler {
 	})
 }
 
-// streamHandler is for routes with answers that go on until the client has
-// enough: each piece has to be taken in time, and they end when the server
-// stops.
+// streamHandler is for routes with endless answers. A client must take each
+// piece in time, and answers end when the server stops.
 func (p *Process) streamHandler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

@@ -62,9 +62,9 @@ func (id *Identity) enterGate(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// nodesOf returns the nodes of a namespace that nobody but clients of a caller
-// can use now: a node that was given back counts until what may have been used
-// of it has passed.
+// nodesOf returns the nodes of a namespace that only clients of a caller can
+// use now. A node that was given back counts until the used part of its grant
+// has passed.
 func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (map[int64]bool, error) {
 	v, err := s.View(ctx, namespace)
 	if err != nil {

@@ -131,8 +131,8 @@ func (id *Identity) shareName() string {
 	return "token " + id.Name // no address begins so
 }
 
-// clientOf returns what connections of one client have in common: an address of
-// IPv4, or the first half of one of IPv6, of which a client has as many as it
+// clientOf returns the common part of a client's addresses: the whole of IPv4,
+// or the first half of IPv6, because a client has as many second halves as it
 // likes. "" is this machine.
 func clientOf(from net.Addr) string {
 	tcp, ok := from.(*net.TCPAddr)

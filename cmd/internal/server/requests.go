@@ -20,9 +20,9 @@ type Request struct {
 	Certificate string // subject of the client's; "" without one
 }
 
-// How long the log says nothing more of the same kind of trouble, but how often
-// it was: a store that is unreachable fails thousands of requests a second, and
-// a wrong token is used for days.
+// The log has one line of each kind of trouble in this time, with a count: an
+// unreachable store fails thousands of requests a second, and a wrong token is
+// used for days.
 const (
 	logInterval     = 10 * time.Second
 	refusalInterval = time.Minute
@@ -44,9 +44,8 @@ func (s *throttle) allow(now time.Time, every time.Duration) (others int64, ok b
 	return s.untold.Swap(0), true
 }
 
-// logFailed writes a line of a request that failed: a warning where the server,
-// its store or the caller's rights are the cause, and otherwise a line of the
-// debug level.
+// logFailed writes a line of a failed request: a warning if the server, its
+// store or the caller's rights are the cause, and otherwise a debug line.
 func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	level, others, every := slog.LevelDebug, int64(0), logInterval
 	text := "a request failed"

@@ -49,7 +49,7 @@ const (
 // TakeNumbers takes n numbers in a row, 1 to [MaxBatch]. period is 0, or the
 // period of a dated sequence such as 20261122; 0 is the present one then. They
 // count as n for the caller's rate. texts is how many of them the answer has as
-// texts at a time: there is room for these before any is taken, because a
+// texts at a time. Their room is reserved before any is taken, because a
 // refusal would lose them.
 func (s *Service) TakeNumbers(
 	ctx context.Context, c *Caller, name string, period, n, texts int64,
