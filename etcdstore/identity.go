@@ -19,9 +19,9 @@ import (
 // version is the version of the keys and values below the prefix.
 const version = "2"
 
-// seen is what answers said of the server. An operation that learns of another
-// store fails, so that nothing is used that one store acknowledged and another
-// confirmed.
+// seen has the facts of the server from its answers. An operation that learns
+// of another store fails. So no write counts that one store acknowledged and
+// another one confirmed.
 type seen struct {
 	ready      bool
 	cluster    uint64
@@ -178,8 +178,8 @@ type reply struct {
 	ranges   []*pb.RangeResponse
 }
 
-// sendReads sends reads, and again while no leader answers: that is safe for
-// reads, and passes when members come and go.
+// sendReads sends reads, and repeats them while no leader answers. That is safe
+// for reads, and a leader comes back when members change.
 func (s *Store) sendReads(ctx context.Context, ops ...clientv3.Op) (reply, error) {
 	for start := time.Now(); ; {
 		before, err := s.readySight(ctx)

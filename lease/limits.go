@@ -39,8 +39,8 @@ func (l limits) rollback() time.Duration { return l.ttl + 2*l.skew }
 
 // limit replaces the limits that o names.
 //
-// Invariant: the limits never fall below what earlier grants need: larger ones
-// hold for a while.
+// Invariant: the limits never fall below the need of earlier grants: larger
+// ones hold for a while.
 func (ns *Namespace) limit(o NamespaceOptions, now time.Time) error {
 	next := limits{cmp.Or(o.MaxTTL, ns.MaxTTL), cmp.Or(o.MaxSkew, ns.MaxSkew)}
 	if err := next.check(); err != nil {

@@ -203,7 +203,7 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 	return nil
 }
 
-// target is up to where a server may grant now.
+// target is the end of the grants that a server may give now.
 func (c *serverClaim) target() int64 { return c.ticks.target(c.now()) }
 
 // skew is [ErrSkew] if the server's clock and this one's differ by more than

@@ -28,7 +28,7 @@ type Source struct {
 }
 
 // ErrNoNode means that a [Source] has no usable number; the text names the
-// finding, its place, and the cure.
+// fault, its place, and the cure.
 var ErrNoNode = errors.New("no node number")
 
 // Func is a source of your own, such as the metadata service of a cloud or a

@@ -100,9 +100,8 @@ func (a reply) decodeRecord(i int, k store.Key) (store.Record, error) {
 	return r, nil
 }
 
-// noteReply keeps the data's and the server's identity of a reply. Of replies
-// that cross, the reply to the later call counts: its caller knows that its
-// earlier calls were answered before.
+// noteReply keeps the data's and the server's identity of a reply. If replies
+// cross, the reply to the later call counts.
 func (s *Store) noteReply(ctx context.Context, namespace string, started uint64, a reply) error {
 	s.mu.Lock()
 	if s.seen[namespace].call < started {

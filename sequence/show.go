@@ -36,7 +36,7 @@ func Show(ctx context.Context, st store.Store, name string) (Info, error) {
 }
 
 // List returns all sequences of a store in the order of their names, also
-// deleted ones, but none that was moved away.
+// deleted ones. It leaves out those that were moved away.
 func List(ctx context.Context, st store.Store) ([]Info, error) {
 	var out []Info
 	heads, err := st.Heads(ctx)

@@ -101,8 +101,8 @@ func (s *source) fetchOrdinals(ctx context.Context, n int64, again error) (span,
 	return span{}, fmt.Errorf("sequence %q: it was changed again and again (%w)", s.name, store.ErrLost)
 }
 
-// noteRevision keeps the revision of a take: a record with a lower one went
-// back.
+// noteRevision keeps the revision of a take: a record with a lower one was
+// rolled back.
 func (s *source) noteRevision(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,9 +112,9 @@ func (s *source) noteRevision(revision int64) {
 	}
 }
 
-// confirmUnchanged is a [store.ErrLost] if the definition is another one than
-// is known. It is read after each take of a period, because a confirmation
-// writes the definition alone.
+// confirmUnchanged returns [store.ErrLost] if the definition is not the known
+// one. It reads it after each take of a period, because a confirmation writes
+// the definition alone.
 func (s *source) confirmUnchanged(ctx context.Context) error {
 	rs, err := s.store.Get(ctx, []store.Key{keyOf(s.name)})
 	if err != nil {

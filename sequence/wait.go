@@ -66,9 +66,9 @@ func (s *Sequence) takeReady(n int64) (span, error) {
 
 func (s *Sequence) errClosed() error { return fmt.Errorf("sequence %q: %w", s.name, ErrClosed) }
 
-// atHand takes ordinals of the range taken ahead. A rest into which the row
-// does not fit is dropped when a range follows that does not continue it, so
-// that numbers go on rising. mu is held.
+// atHand takes ordinals of the range taken ahead. If the row does not fit into
+// the rest, and the next range does not continue it, the rest is dropped, so
+// that numbers rise. mu is held.
 func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 	p := s.cur.Load()
 	if row {

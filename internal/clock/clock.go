@@ -17,8 +17,8 @@ type Source = func() (wall time.Time, mono time.Duration)
 // another clock.
 var ErrCorrected = errors.New("the clock was ahead, and is right again")
 
-// Steady returns a Clock for a fence: it grants the ticks that its generator is
-// at after a step back. raw is as for Init.
+// Steady returns a Clock for a fence. After a step back, the fence still grants
+// the ticks of its generator. raw is as for Init.
 func Steady(source Source, raw bool) *Clock {
 	c := &Clock{}
 	c.Init(time.Unix(0, 0), time.Microsecond, source, raw)
@@ -162,7 +162,7 @@ func (c *Clock) Read() (tick, sure int64) {
 	return tick, min(due, e+(tick+1)*int64(c.tickLen)-ns)
 }
 
-// SureUntil returns the elapsed time until which a tick is not over; 0 if not
+// SureUntil returns the elapsed time until which a tick surely lasts; 0 if not
 // known.
 func (c *Clock) SureUntil(tick int64) int64 {
 	ns, slow, e, due := c.now()

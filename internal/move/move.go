@@ -42,7 +42,7 @@ func once(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt
 	return m.mark(ctx, from, Moved{ID: m.was.ID, N: m.n, To: to.Name})
 }
 
-// complete has the target open, with all that the source has.
+// complete copies the source to the target, and opens the target.
 func (m *move) complete(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
 	if !m.reserved {
 		if err := m.reserve(ctx, to, from.Name); err != nil {
@@ -75,7 +75,7 @@ func Check(ctx context.Context, from, to store.Place, head store.Key) error {
 	return err
 }
 
-// move is how far the move of a head is.
+// move is the state of a move.
 type move struct {
 	source, target store.Record
 	was            Moved // of the source

@@ -3,8 +3,8 @@
 // give, and compares each ID with the grants that it gave.
 //
 // The rules come from docs/reference/specification.md. No verdict depends on
-// how fast the machine is: a step that a client did not reach is not seen, and
-// not an offence.
+// how fast the machine is: a step that a client did not reach counts as not
+// seen, not as an offence.
 package main
 
 import (

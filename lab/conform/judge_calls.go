@@ -9,7 +9,7 @@ import (
 
 var attemptForm = regexp.MustCompile(`^[A-Za-z0-9_-]{16,32}$`)
 
-// mostElsewhere is how many answers may get lost that say where a lease is.
+// mostElsewhere is how many answers with the place of a lease may get lost.
 const mostElsewhere = 5
 
 // mostEarlier is how many attempts a request names.

@@ -88,9 +88,9 @@ func (s *sim) checkProgress() {
 	}
 }
 
-// mayStarve reports whether two slots are configured with the same node, or
-// others may have all nodes that lessors have. A lessor itself needs no grant
-// until it is asked for a node.
+// mayStarve reports whether two slots have the same node by configuration, or
+// others may have all nodes of the lessors. A lessor needs no grant before a
+// request for a node.
 func (s *sim) mayStarve(sl *slot) bool {
 	if sl.role != direct {
 		return true

@@ -17,7 +17,7 @@ type run struct {
 	claim       *claim
 }
 
-// reader knows how to see the IDs of a scheme as runs.
+// reader reads the IDs of a scheme as runs.
 type reader struct {
 	scheme    *snowfence.Scheme
 	step      uint64 // between the raw IDs of neighbouring sequence numbers

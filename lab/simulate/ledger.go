@@ -51,8 +51,8 @@ type setBack struct {
 	raises int // how often the floor of all had been raised by then
 }
 
-// recallClaim marks a claim if the store had carried out its last write and
-// went back behind it before the answer arrived.
+// recallClaim marks a claim if the store carried out its last write and then
+// lost it before the answer arrived.
 func (s *sim) recallClaim(h *holding, c *claim) {
 	for n := c.node; n < c.node+c.nodes; n++ {
 		if b, ok := s.setBacks[h.acks[n].nonce]; ok {

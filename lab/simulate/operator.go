@@ -12,9 +12,8 @@ import (
 
 func keysOf(node int64) []store.Key { return []store.Key{{Namespace: namespace, Node: node}} }
 
-// runCalmly runs f in the operator's process as if the store were at hand:
-// nothing fails and no time passes. It is how a run begins and is put right at
-// its end.
+// runCalmly runs f in the operator's process: nothing fails and no time passes.
+// A run begins so, and is repaired so at its end.
 func (s *sim) runCalmly(f func(ctx context.Context, st store.Store) error) error {
 	return f(world.With(context.Background(), s.operator), s.directLink())
 }

@@ -95,8 +95,8 @@ func (t *taker) isDoubted(k *take) bool {
 	return t.c.confirmTime < t.doubt || t.c.confirmTime > k.writeTime
 }
 
-// noteTwin is told that the process was resumed a second time, in which it has
-// twin instead.
+// noteTwin is told that the process was resumed a second time, with twin in its
+// place.
 func (t *taker) noteTwin(twin *taker) {
 	t.forkTime, twin.forkTime = t.p.s.now, t.p.s.now
 	twin.doubt = t.doubt

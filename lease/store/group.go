@@ -220,7 +220,7 @@ func (g *group) get(ctx context.Context, asked [][]Key) ([][]Record, error) {
 // weigh is for calls with writes or keys.
 func weigh[T any](ts []T) int { return len(ts) }
 
-// light is for questions: any number of them becomes one.
+// light is for questions without a weight: any number of them becomes one.
 func light[Q any](Q) int { return 0 }
 
 // clash reports whether a key of the writes is taken. If not, it takes their

@@ -31,8 +31,8 @@ type Agent struct {
 // least is the smallest unit of an agent, in nodes, if the layout has room.
 const least = 16
 
-// unitOf returns how many nodes an agent leases together in a namespace with a
-// unit, of so many.
+// unitOf returns how many nodes an agent leases together in a namespace with
+// this unit and these nodes.
 func unitOf(unit, nodes int64) int {
 	n := max(unit, 1)
 	for n < least && n*2 <= nodes {

@@ -53,7 +53,7 @@ func (l *Library) Next(h Handle) (snowfence.ID, error) {
 	return e.ids.gen.Next(context.Background())
 }
 
-// Fill writes new IDs to dst; the first n are good, with an error too.
+// Fill writes new IDs to dst. The first n are good, also after an error.
 func (l *Library) Fill(h Handle, dst []snowfence.ID) (n int, err error) {
 	e, err := l.findEntry(h, false)
 	if err != nil {

@@ -71,7 +71,7 @@ func (l *Library) giveBack(slot int) {
 	l.free = append(l.free, slot)
 }
 
-// giveHandle gives an open thing its handle.
+// giveHandle gives an open object its handle.
 func (l *Library) giveHandle(slot int, e *entry) Handle {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -105,7 +105,7 @@ func (l *Library) NextNumber(h Handle) (int64, error) {
 	return n, e.seq.hide(err)
 }
 
-// serialRoom is more than the text of any number, with its zero byte.
+// serialRoom has room for the text of any number and a zero byte.
 const serialRoom = 128
 
 // NextSerial takes a number, and writes its text and a zero byte to buf. It

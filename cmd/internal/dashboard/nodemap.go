@@ -222,9 +222,8 @@ func (l *nodeMap) compareClocks(before *nodeMap) {
 	}
 }
 
-// encodeRuns writes the cells that are not as before as runs: how many to skip,
-// then length × 8 + kind, all as varints. Of a map that is not known yet before
-// is nil.
+// encodeRuns writes the changed cells as runs: how many to skip, then length ×
+// 8 + kind, all as varints. For a new map, before is nil.
 func encodeRuns(cells, before []byte) []byte {
 	out := []byte{}
 	skipFrom := 0

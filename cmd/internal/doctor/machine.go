@@ -14,8 +14,8 @@ func machineCopies(_ context.Context, _ *Case, r *report) {
 }
 
 // judgeVMClock says whether programs learn that this machine was resumed from a
-// snapshot; err is why they do not. That most machines have no such device is
-// no finding.
+// snapshot; err is the reason if they do not. A machine without such a device
+// is no finding: most have none.
 func judgeVMClock(err error, r *report) {
 	switch {
 	case err == nil:

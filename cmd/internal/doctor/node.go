@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// lately is how long a holder that is gone is a finding.
+// lately is how long a holder stays a finding after it has gone.
 const lately = time.Hour
 
 // nodes looks at the nodes of a namespace and at their holders.
@@ -80,8 +80,8 @@ func hasFunctions(ns lease.Namespace, node int64) bool {
 	})
 }
 
-// judgeHolder judges when a holder wrote its grant last. It renews when a third
-// of it has passed.
+// judgeHolder judges the time of a holder's last write. A holder renews when a
+// third of its grant has passed.
 func (c *Case) judgeHolder(rec store.Record, l snowfence.Layout, about string, r *report) {
 	now, at, until := c.Now(), time.UnixMilli(rec.At), l.TimeOf(rec.Until)
 	switch span := until.Sub(at); {

@@ -22,7 +22,7 @@ var serialKeys = []string{
 
 // SerialPostgres returns the SQL of functions that take numbers of strict
 // sequences, for PostgreSQL 12 and later. The schema is the one of the table
-// snowfence_lease; "" means public. It runs again without harm.
+// snowfence_lease; "" means public. It may be run again.
 func SerialPostgres(schema string, about []string) (string, error) {
 	schema = cmp.Or(schema, "public")
 	n, err := serialNumbers(schema, about)

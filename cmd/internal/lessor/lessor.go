@@ -108,8 +108,9 @@ func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) 
 	return l.store.Acquire(ctx, namespace, r)
 }
 
-// subletNode tries all units, from the one on that had a free node last. It is
-// a [lease.ErrTaken] if another unit may help. seen is how many there were.
+// subletNode tries all units, first the one that had a free node last. Its
+// error is [lease.ErrTaken] if another unit may help. seen is the number of
+// units.
 func (l *Lessor) subletNode(
 	ctx context.Context, namespace string, r wire.Request,
 ) (none wire.Lease, seen int, err error) {

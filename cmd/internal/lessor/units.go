@@ -18,9 +18,8 @@ const (
 	openWait  = 10 * time.Second       // for a unit that is leased ahead of demand, or given back
 )
 
-// most reports whether so many nodes are too many for units of that many: more
-// than four fifths. Then another unit is leased, so that callers do not wait
-// for it.
+// most reports whether the used nodes are more than four fifths of all. Then
+// another unit is leased, so that callers do not wait for it.
 func most(used, nodes int64) bool { return used*5 > nodes*4 }
 
 // noteSublets adds n to the nodes with a holder, and leases ahead if most have

@@ -31,8 +31,8 @@ type Source struct {
 	// step, negative for one back.
 	Steps func() (back, forward int64, last time.Duration)
 
-	// Reloads calls each with the name of a file that is read again, and
-	// whether the last try failed.
+	// Reloads calls each with the name of a file that the server reads again,
+	// and whether the last try failed.
 	Reloads func(each func(what string, failed bool))
 
 	// Certificates calls each with the first end of the certificates in use.
@@ -274,8 +274,8 @@ const (
 	lastBucket   = 40 * time.Second
 )
 
-// histogram puts one of the counts, with a bucket for each octave from first to
-// 33 s.
+// histogram sends the counts of one name, with a bucket for each octave from
+// first to 33 s.
 func (to sink) histogram(name, help string, n server.LatencyCounts, first time.Duration, labels ...string) {
 	buckets, sum, next := map[float64]uint64{}, int64(0), first
 	for i, k := range n.Buckets {

@@ -115,7 +115,7 @@ func parse(rawURL string) (p place, err error) {
 			"which is the server's own --store, or ask the server itself, as in curl %s://HOST:PORT/v1/default/next, "+
 			"or …/v1/NAME/sequence/next for the numbers of a sequence", ErrURL, scheme, scheme)
 	case !known && (!validScheme.MatchString(scheme) || strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//")):
-		// What stands before the colon may be a user, or worse.
+		// The text before the colon may be a user, or worse.
 		return p, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes)
 	case !known:
 		return p, fmt.Errorf("%w %s:…: there is no kind of store called %q: use %s", ErrURL, scheme, scheme, Schemes)

@@ -132,7 +132,8 @@ func equalFold(b []byte, word string) bool {
 }
 
 // authorizedSpace finds the namespace of a command, most often the namespace of
-// the one before, and checks that the caller may. The command counts as n IDs.
+// the one before, and checks the caller's right to it. The command counts as n
+// IDs.
 func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Space, bool) {
 	if c.id == nil {
 		c.noAuth()

@@ -53,9 +53,8 @@ func (r leases) other(ctx context.Context, l wire.Lease) string {
 	return r.s.Lessor(l)
 }
 
-// forwarded has another server answer, for the same caller: servers over a
-// store have the same tokens. If it does not, the error is a
-// [lease.ErrElsewhere].
+// forwarded asks another server for the same caller: servers over a store have
+// the same tokens. If it does not, the error is a [lease.ErrElsewhere].
 func forwarded[Req, Res any](
 	ctx context.Context, r leases, id string, m *Req,
 	do func(api.LeaseServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),

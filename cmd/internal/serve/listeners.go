@@ -88,7 +88,7 @@ var busyResponse = []byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\
 	"close\r\nContent-Length: 0\r\n\r\n")
 
 // tlsListener is a listener of TLS with a deadline for the handshake. net/http
-// sees to that itself.
+// has its own deadline.
 type tlsListener struct {
 	net.Listener
 	conf    *tls.Config

@@ -285,7 +285,7 @@ func (p *Process) turnAway(ctx context.Context) {
 	}
 }
 
-// clientContext returns the part of the time of a stop that clients have.
+// clientContext returns a context for the clients' part of a stop.
 func clientContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {

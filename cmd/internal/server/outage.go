@@ -31,7 +31,7 @@ func (o *outage) noteAnswer(now time.Time) {
 }
 
 // noteFailure notes a round trip that began at a time and had no answer. An
-// outage begins with the first one, but not before the last answer.
+// outage begins with the first of these, but not before the last answer.
 func (o *outage) noteFailure(began time.Time, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -38,8 +38,8 @@ const (
 	// remembered.
 	maxOpening = 1000
 
-	// unusedAfter is how long a sequence was unused that makes room for another
-	// one.
+	// unusedAfter is how long a sequence must be unused before it makes room
+	// for another one.
 	unusedAfter = time.Minute
 
 	// maxSequenceName is how long names are that exist.
@@ -150,8 +150,8 @@ func (s *Service) Sequence(ctx context.Context, name string) (*Sequence, error) 
 	}
 }
 
-// openSequence opens a sequence for all its waiters. A missing one is kept
-// nowhere, so that wrong names cost no memory; only the error is, for a moment.
+// openSequence opens a sequence for all its waiters. It keeps no missing
+// sequence, only its error for a moment, so that wrong names cost no memory.
 func (s *Service) openSequence(name string, o *opening) {
 	ctx, cancel := withStoreTimeout(s.life)
 	defer cancel()

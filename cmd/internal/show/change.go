@@ -110,9 +110,9 @@ type Step struct {
 	At, Floor time.Time
 }
 
-// Changes returns a list of changes, from each layout to the next one. Each has
-// all layouts before it. Those with reserved numbers are the old ones, the new
-// ones, or both.
+// Changes returns a list of changes, from each layout to the next one. Each
+// change has all layouts before it. Old layouts, new ones or both may have
+// reserved numbers.
 func Changes(from *View, steps []Step, oldReserved, newReserved bool) (list []*Proof, err error) {
 	var since time.Time
 	var past []Use

@@ -109,8 +109,8 @@ func (g guess) early(id snowfence.ID) bool {
 	return unix || g.parts.Time.Sub(g.view.Layout.Epoch) < time.Hour
 }
 
-// unixTime returns the time from 2000 to 2039 that a number is in a unit since
-// 1970.
+// unixTime reads a number as a time since 1970 in a unit. It returns times from
+// 2000 to 2039.
 func unixTime(id snowfence.ID) (t time.Time, unit string, ok bool) {
 	const from, until = 946684800, 2208988800
 	switch {

@@ -90,8 +90,8 @@ func (g *group) unstep(i int) {
 }
 
 // unmix is the inverse of the mixing before the step with its words from i on.
-// The second word of each branch becomes the two words xored, as the inverse of
-// a round needs it.
+// The second word of each branch becomes the xor of the two, for the inverse of
+// a round.
 func (g *group) unmix(i int) {
 	for _, b := range g.branches(i) {
 		g.xorWordAnd(g, g.key(b.i+1), b.l, b.r)

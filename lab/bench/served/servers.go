@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// token is what clients say: the servers are measured with authentication.
+// token is the clients' token: the servers are measured with authentication.
 const token = "benchmark"
 
 // wide is the layout for runs: 2^17 IDs a millisecond and node, and 64 nodes,

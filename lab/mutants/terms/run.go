@@ -168,7 +168,7 @@ type Verdict struct {
 	By     string // the test that failed
 }
 
-// Endless is in place of the test where none came to an end.
+// Endless stands for the test if none came to an end.
 const Endless = "time"
 
 var failed = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)

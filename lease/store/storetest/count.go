@@ -16,7 +16,7 @@ import (
 // countKey is where a sequence keeps its count.
 func countKey(sequence string) store.Key { return store.Key{Namespace: "#" + sequence, Node: -2} }
 
-// counted returns the record of a sequence that handed out from numbers.
+// counted returns the record of a sequence after its first from numbers.
 func counted(k store.Key, from int64) store.Record {
 	return store.Record{
 		Key: k, Nonce: "first", Revision: 5, Generation: 7, From: from, PrevUntil: 1,

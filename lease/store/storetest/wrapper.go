@@ -53,7 +53,7 @@ func (s *told) Pin(context.Context) (func(), error) {
 	return func() { s.unpin++ }, s.err
 }
 
-// swallowed returns an error for each answer of the store inside that the
+// swallowed returns an error for each answer of the inner store that the
 // wrapper does not pass on.
 func swallowed(ctx context.Context, wrap func(store.Store) store.Store) (faults []error) {
 	for _, inner := range []*told{{Memory: store.NewMemory()}, {Memory: store.NewMemory(), err: errFault}} {

@@ -20,7 +20,7 @@ type logBuffer struct {
 	idle  chan struct{} // closed when all is written; nil while nothing is
 }
 
-// mostLog bounds what waits, in bytes. As much may be on its way.
+// mostLog bounds the waiting lines, in bytes. As much may be on its way.
 const mostLog = 1 << 20
 
 // Write implements [io.Writer]. It gets whole lines, and has no error.
@@ -39,7 +39,7 @@ func (b *logBuffer) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// drain writes until nothing waits.
+// drain writes all waiting lines.
 func (b *logBuffer) drain() {
 	for {
 		b.mu.Lock()

@@ -140,7 +140,7 @@ func namespaceViews(ns lease.Namespace, f *DecodeFlags,
 const checkAhead = time.Minute
 
 // namespaceCheck tells which IDs of a namespace can be real: those in one of
-// its regions. Of leases these are the nodes that were ever leased.
+// its regions. For leases, these are the nodes that were ever leased.
 type namespaceCheck struct {
 	regions []lease.Region
 	leased  snowfence.NodeRange // from the lowest to the highest; empty if none ever was

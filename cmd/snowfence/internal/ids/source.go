@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// source is what IDs are granted by.
+// source is the fence of the IDs, and what closes it.
 type source struct {
 	fence    snowfence.Fence
 	giveBack func() error

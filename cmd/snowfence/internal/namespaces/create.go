@@ -184,8 +184,8 @@ func (f *namespaceFlags) explainExists(
 	return err
 }
 
-// widen returns the command that leases these nodes too, besides those that can
-// be leased: it takes none away.
+// widen returns the command that makes these nodes leasable, too. It takes none
+// away.
 func (f *namespaceFlags) widen(ns lease.Namespace, more snowfence.NodeRange) string {
 	nodes := command.NodeRange(min(ns.Nodes.From, more.From), max(ns.Nodes.Until, more.Until)-1)
 	return f.store.Command("snowfence namespace change %s --leasable %s --unused 0s", ns.Name, nodes)

@@ -78,7 +78,7 @@ func (p *places) fill(r *audit.Result) {
 	}
 }
 
-// placesText is where something stands that came so often, for people.
+// placesText lists the places of something that came several times, for people.
 func placesText(places []string, count int64) string {
 	text := strings.Join(places, ", ")
 	if count > int64(len(places)) {

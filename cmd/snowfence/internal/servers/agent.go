@@ -38,7 +38,7 @@ The agent ends when the namespace is changed or deleted: start it again, as syst
 	}, map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""})
 }
 
-// agentName returns the present name of a flag that agents had under another.
+// agentName returns the present name of a flag from its old name for agents.
 func agentName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	switch name {
 	case "server":
