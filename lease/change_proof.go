@@ -157,7 +157,7 @@ func (c change) nodes(ns Namespace, old, to snowfence.Layout) (snowfence.NodeRan
 		return snowfence.NodeRange{Until: count}, nil
 	case has.Until > count:
 		return none, invalidf("lease: namespace %q: its nodes %d to %d can be leased, "+
-			"and the new layout has nodes 0 to %d: say which can be leased then",
+			"and the new layout has nodes 0 to %d: name the nodes that can be leased then",
 			ns.Name, has.From, has.Until-1, count-1)
 	default:
 		return has, nil

@@ -153,8 +153,8 @@ func (ns *Namespace) reserve() error {
 			l.From = 1 // times before belong to the first layout; tick 0 could give the ID 0
 		}
 		if err := ns.add(l, false); err != nil {
-			return refusedf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts that it "+
-				"has had meet: %w", ns.Name, err)
+			return refusedf("lease: namespace %q makes no IDs for the past: with reserved numbers, two of its "+
+				"layouts have IDs in common: %w", ns.Name, err)
 		}
 	}
 	if !some {

@@ -84,6 +84,6 @@ func leaseError(f *command.StoreFlags, err error) error {
 			"the layout:\n  %s\n  %s", f.Namespace, taken.NextFree.Round(time.Second), list,
 			f.Command("snowfence namespace change %s --leasable RANGE --unused 0s", f.Namespace))
 	default:
-		return fmt.Errorf("%s; who holds which, and what is vetoed:\n  %s", text, list)
+		return fmt.Errorf("%s; this lists holders and vetoes:\n  %s", text, list)
 	}
 }

@@ -146,7 +146,7 @@ func madeNow(e *command.Env) string {
 func (f *sqlFlags) check(e *command.Env, cmd *cobra.Command) error {
 	switch {
 	case f.node == "":
-		return command.Usagef("which node the database has alone: add --node N")
+		return command.Usagef("name a node that only this database has: add --node N")
 	case f.again && f.retire:
 		return command.Usagef("--again prints functions, and --retire says that they are gone: leave one of them out")
 	case f.store.URL == "" && (f.again || f.retire):

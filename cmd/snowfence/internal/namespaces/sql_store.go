@@ -89,7 +89,7 @@ func (f *sqlFlags) explainSQL(ns lease.Namespace, node int64, err error) error {
 			return schemeErr
 		}
 		last := s.Nodes() - 1
-		return command.Usagef("%w; or take the last node, %d, from the leases, whose holders get others:\n  %s",
+		return command.Usagef("%w; or stop leasing the last node, %d: holders then get other nodes:\n  %s",
 			err, last,
 			f.store.Command("snowfence namespace change %s --leasable %d-%d", ns.Name, ns.Nodes.From,
 				min(ns.Nodes.Until, last)-1))

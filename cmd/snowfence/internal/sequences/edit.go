@@ -99,7 +99,8 @@ Confirm never lowers what was given out. You can repeat it.`,
 		}
 		switch {
 		case (c.Floor == nil) == (c.Used == nil):
-			return command.Usagef("where the sequence goes on: add --floor, or --used and --programs")
+			return command.Usagef("name the number at which the sequence goes on: add --floor, or --used and " +
+				"--programs")
 		case c.Floor != nil && command.Given(cmd, "programs"):
 			return command.Usagef("--programs is for --used: leave it out")
 		case programs < 1:
