@@ -113,8 +113,8 @@ func (s *Scheme) encryptID(raw ID) ID {
 	return ID(s.current.encrypt(uint64(raw)))
 }
 
-// decryptID returns the raw ID of the layout, and the permutation of the secret
-// that the ID names; nil for plain ones.
+// decryptID returns the raw ID, and the permutation of the secret that the ID
+// names; nil for a plain ID.
 func (s *Scheme) decryptID(id ID) (raw ID, p permutation, err error) {
 	raw = id
 	if s.layout.Cipher != Plain && (s.layout.Cipher == SPARX || uint64(id)>>s.width == 0) {

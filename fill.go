@@ -10,8 +10,8 @@ import (
 
 // Fill writes new IDs to dst, and returns how many. Those with the same bits
 // above the time increase. It takes them in runs, each with one atomic step and
-// one clock read. For each run it waits as Next does; when it gives up, the
-// first n are good and err says why.
+// one clock read. For each run it waits as Next does. If it gives up, the first
+// n IDs are good, and err has the reason.
 func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	for again := true; again; {
 		machine := g.machine.Now()

@@ -124,8 +124,8 @@ func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv
 	if w.Old == "" {
 		cmps = []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(record), "=", 0)}
 	} else {
-		// A swap compares no other field and no revision: etcd compares values
-		// as bytes, and those that begin with a nonce lie between its front and
+		// A swap compares no other field and no revision. etcd compares values
+		// as bytes. Values that begin with a nonce lie between its front and
 		// the next greater text of that length.
 		old := store.Front(w.Old)
 		cmps = []clientv3.Cmp{

@@ -32,9 +32,9 @@ func (ns Namespace) limits(now time.Time) limits {
 }
 
 // rollback returns how long grants can be used after a store was rolled back.
-// New grants start later than that, if it is noticed; else programs have to. It
-// has the skew twice: the clock of the last holder may be ahead, and the clock
-// that decides may be behind.
+// If a program notices, new grants start later than that; else an operator must
+// wait so long. It has the skew twice: the clock of the last holder may be
+// ahead, and the clock that decides may be behind.
 func (l limits) rollback() time.Duration { return l.ttl + 2*l.skew }
 
 // limit replaces the limits that o names.

@@ -222,8 +222,8 @@ func (b *Backfill) locate(ns Namespace, times []time.Time, todo []int, now time.
 	return wants, nil, nil
 }
 
-// byHour orders the wanted IDs; ticks longer than a second leave it out of the
-// order of time.
+// byHour orders the wanted IDs by hour. With ticks longer than a second, that
+// is not the order of time.
 func byHour(a, b wantedID) int { return cmp.Compare(a.hour(), b.hour()) }
 
 func showTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

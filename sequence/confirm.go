@@ -99,9 +99,9 @@ func (s *state) confirmState(ctx context.Context, st store.Store, identity strin
 	return nil
 }
 
-// confirmPeriods closes the periods that were over an hour ago. Those that can
-// be open begin at the floor: up to the one after the period of a clock that is
-// a day ahead.
+// confirmPeriods closes the periods that were over an hour ago. The open ones
+// begin at the floor, up to the one after the period of a clock that is a day
+// ahead.
 func (s *state) confirmPeriods(ctx context.Context, st store.Store, floor int64) error {
 	c, err := s.calendar()
 	if err != nil {

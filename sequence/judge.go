@@ -13,7 +13,7 @@ import (
 // not the record's, or the record is older than a record that this program saw.
 // Both are looked at after each take and before its use.
 
-// rereadUsable reads the record again, and takes it if it can be used.
+// rereadUsable reads the record again, and remembers it if it can be used.
 func (s *source) rereadUsable(ctx context.Context) error {
 	for {
 		now, err := s.reread(ctx)

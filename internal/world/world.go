@@ -13,8 +13,8 @@ import (
 // World is the only source of time, random numbers and goroutines, so that a
 // run can be repeated. The methods are safe for concurrent use.
 type World interface {
-	// Now is the time to pace work by, where only differences count and it
-	// never goes back. Its date, which may, decides for dated sequences.
+	// Now is the time for pacing work: its differences never go back. Its date
+	// may go back, and decides for dated sequences.
 	Now() time.Time
 
 	// Uint64 returns 64 random bits for choices that nothing depends on.

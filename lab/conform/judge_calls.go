@@ -31,8 +31,8 @@ func (j *judge) judgeCall(c *call) {
 	}
 }
 
-// newAttempt judges the attempt of a request, and those that it names as
-// earlier.
+// newAttempt judges the attempt of a request, and the earlier ones that it
+// names.
 func (j *judge) newAttempt(method, attempt string, earlier, unanswered []string) {
 	if !attemptForm.MatchString(attempt) {
 		j.noteFinding("%s with the attempt %.40q: it has 16 to 32 of A to Z, a to z, 0 to 9, - and _", method, attempt)

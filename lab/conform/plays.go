@@ -154,7 +154,7 @@ func playRepeated(s *scene) {
 	})
 }
 
-// wait waits, or until the client hangs up.
+// wait waits for a time, or until the client hangs up.
 func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -87,7 +87,7 @@ func (c *counter) recordKey() store.Key { return store.Key{Namespace: "#" + c.na
 
 func (c *counter) numberOf(ordinal int64) int64 { return c.start + ordinal*c.step }
 
-// highestEnd is the end of all that the store carried out, in any period.
+// highestEnd is the highest end that the store carried out, in any period.
 func (c *counter) highestEnd() (end int64) {
 	for _, until := range c.storeEnds {
 		end = max(end, until)

@@ -96,7 +96,7 @@ func reshape(l snowfence.Layout, chance *rand.Rand) snowfence.Layout {
 	return l
 }
 
-// reshaped reports whether a layout has what reshape adds.
+// reshaped reports whether a layout has the additions of reshape.
 func reshaped(l snowfence.Layout) bool {
 	return l.Bits(snowfence.FieldScatter)+l.Bits(snowfence.FieldTag) > 0 && len(l.NodeParts()) == 1
 }

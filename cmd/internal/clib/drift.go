@@ -77,8 +77,8 @@ func (d *Drift) endGenerator() error {
 // Validate reports whether the process holds a number.
 func (d *Drift) Validate(worker int32) bool { return validate(worker) }
 
-// SetOptions begins a generator for a worker number, with lengths of 0 for the
-// default ones. After an error there is no ID.
+// SetOptions begins a generator for a worker number. A length of 0 means the
+// default. After an error no ID can be made.
 func (d *Drift) SetOptions(worker uint32, workerBits, seqLen uint8) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

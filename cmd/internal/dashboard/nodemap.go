@@ -56,7 +56,7 @@ type row struct {
 	offset           offset
 }
 
-// block is nodes in a row that one lease took, or gave back, together.
+// block is a row of nodes that one lease took, or gave back, together.
 type block struct {
 	*row // the first
 	last *row

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// keepAlive is how long a page hears nothing.
+// keepAlive is the longest silence of a stream.
 const keepAlive = 15 * time.Second
 
 // sender writes server-sent events.

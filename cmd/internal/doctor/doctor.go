@@ -46,7 +46,7 @@ type Case struct {
 	listErr    error
 }
 
-// A check looks at one thing. Its results have one of its names each.
+// A check looks at one thing. Each of its results has one of its names.
 type check struct {
 	names []string
 	run   func(ctx context.Context, c *Case, r *report)

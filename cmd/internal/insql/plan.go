@@ -74,8 +74,8 @@ type part struct {
 	Mask      int64
 }
 
-// DefaultLanes is 64, or for few sequence numbers the most that are allowed: a
-// quarter of them.
+// DefaultLanes is 64, or a quarter of the sequence numbers if that is less:
+// more are not allowed.
 func DefaultLanes(l snowfence.Layout) int {
 	return int(min(defaultLanes, maxLanes(numbersOf(l))))
 }

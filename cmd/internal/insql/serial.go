@@ -55,7 +55,8 @@ func SerialMariaDB(schema string, about []string) (string, error) {
 	return v.fillText(serialMariaDB), nil
 }
 
-// serialNumbers are those of texts that make no IDs: a schema and comments.
+// serialNumbers are the numbers of SQL that makes no IDs: a schema and
+// comments.
 func serialNumbers(schema string, about []string) (numbers, error) {
 	n := numbers{Plan: Plan{Schema: schema, About: about}}
 	return n, n.splitNames()

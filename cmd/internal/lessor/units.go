@@ -30,8 +30,8 @@ func (l *Lessor) noteSublets(n int64) {
 	}
 }
 
-// leaseAhead leases another unit. After a failure it waits, because
-// callers ask by themselves.
+// leaseAhead leases another unit. After a failure it pauses: callers ask for a
+// unit themselves.
 func (l *Lessor) leaseAhead() {
 	defer l.ahead.Store(false)
 	ctx, cancel := context.WithTimeout(l.life, openWait)

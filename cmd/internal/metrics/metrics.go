@@ -211,7 +211,7 @@ func (c *collector) collectSequences(to sink) {
 	}
 }
 
-// collectTokens puts what there is of each token.
+// collectTokens sends the metrics of the tokens.
 func (c *collector) collectTokens(to sink, used map[string]server.NodeCount) {
 	c.s.Tokens().Used(func(t *server.Token, u *server.Usage) {
 		of := []string{"token", t.Name}

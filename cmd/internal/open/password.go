@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Where the password of a store is looked for when its URL has none.
+// The places of a store's password if its URL has none.
 const (
 	PasswordEnv     = "SNOWFENCE_STORE_PASSWORD"
 	PasswordFileEnv = "SNOWFENCE_STORE_PASSWORD_FILE"

@@ -14,7 +14,7 @@ import (
 
 const connectTimeout = 5 * time.Second // of one attempt to reach a store
 
-// connections says how many there may be to an SQL server.
+// connections limits the connections to an SQL server.
 var connections = number{least: 2, most: 1000, otherwise: 8}
 
 func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store, error) {

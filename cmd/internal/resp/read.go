@@ -13,8 +13,8 @@ import (
 // once would be a gigabyte.
 const shrinkAfter = 2 * time.Second
 
-// deadlines is the next event of a connection, and how long it may take. The
-// zero value is for ever.
+// deadlines has the next event of a connection, and its time limit. The zero
+// value means no limit.
 type deadlines struct {
 	current time.Time // as it was set
 	partial time.Time // by when the rest of a command has to be there; zero when none has begun

@@ -44,8 +44,8 @@ func newForwarding(s *server.Service) *http.Client {
 	}
 }
 
-// other returns the id of the server that a request about a lease is passed on
-// to; "" for none.
+// other returns the id of the server that answers a request about a lease
+// instead; "" for none.
 func (r leases) other(ctx context.Context, l wire.Lease) string {
 	if server.CallerOf(ctx).Forwarded {
 		return ""

@@ -125,7 +125,7 @@ func (r *rpc) authenticate(next http.Handler) http.Handler {
 }
 
 // withCall lets a handler hold room for its answer until a slow client has
-// taken it, and counts how long calls take that have one answer.
+// taken it. It also counts the durations of calls with one answer.
 func (r *rpc) withCall(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		began, q := time.Now(), call{text: !strings.Contains(hr.Header.Get("Content-Type"), "proto")}

@@ -59,7 +59,7 @@ func (p *Process) Reload(c Config) error {
 	return nil
 }
 
-// ReloadFailed notes that the settings could not even be read.
+// ReloadFailed notes that the settings cannot be read.
 func (p *Process) ReloadFailed(err error) {
 	p.reloads.settings.Store(true)
 	p.cfg.Logger.Warn("the settings cannot be used: the old ones stay in use", "cause", err)

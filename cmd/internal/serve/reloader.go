@@ -35,7 +35,7 @@ func (r *reloader) readAgain(read func() error, files ...string) bool {
 	return true
 }
 
-// noteSuccess notes that files were read as they were seen.
+// noteSuccess notes that the files with these stamps were read.
 func (r *reloader) noteSuccess(seen stamps) {
 	r.seen, r.lastWarnings = seen, ""
 	r.failed.Store(false)

@@ -90,7 +90,7 @@ func (e *Evidence) surprise(view int) float64 {
 // a double, or all have 0 in the bits that a double loses, 8 bits or more.
 func (e *Evidence) Rounded() bool { return 2*e.short > e.count || e.doubleBits >= 8 }
 
-// Trace is what IDs are under one layout.
+// Trace has the findings about IDs under one layout.
 type Trace struct {
 	Layout   string    `json:"layout"`
 	Name     string    `json:"name,omitempty"` // of the layout, if it has one

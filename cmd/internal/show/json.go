@@ -100,7 +100,7 @@ func (t text) written() (w written) {
 	return w
 }
 
-// decoded describes the first reading, with the others that are as likely.
+// decoded describes the first reading, and the others that are as likely.
 func (d *Decoder) decoded(list []reading) Decoded {
 	r := list[0]
 	out := r.view.Decoded(r.id, r.parts)

@@ -7,8 +7,8 @@ import (
 
 type register = reg.VecPhysical
 
-// A group is some blocks on their way, one of their four words in a register
-// each. The steps are as in one.go; avx512.go has their instructions.
+// A group is some blocks in work. A register has the same one of their four
+// words for all. The steps are as in one.go; avx512.go has their instructions.
 type group struct {
 	*avx512
 	s stream

@@ -7,8 +7,8 @@ import (
 )
 
 // applyEdits carries the edits out. At one place, ends come before beginnings.
-// Outer texts begin first, and inner texts end first. The outer are found
-// first.
+// Outer texts begin first, and inner texts end first. Find returns the outer
+// ones first.
 func (f *finder) applyEdits(code []byte) []byte {
 	slices.SortFunc(f.edits, func(a, b edit) int {
 		switch {

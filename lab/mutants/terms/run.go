@@ -78,14 +78,14 @@ func (b *Built) Units(unfit map[string]string) ([]*Unit, error) {
 	return units, nil
 }
 
-// about names the tests to run of packages with other tests that take minutes
-// or test something else.
+// about names the tests to run in packages that also have slow or unrelated
+// tests.
 var about = map[string]string{
 	stalled:    "^TestStalled", // the others play all schedules
 	forwarding: "^(TestRenewalsArePassedOn|TestAnswersOfAnotherServer|TestAPeerHasItsKey)$",
 }
 
-// simulated are the seeds that each mutant is tried on that no test notices.
+// simulated are the seeds for each mutant that no test notices.
 var simulated = []string{"-test.run=^TestSeeds$", "-seeds=3"}
 
 // split returns the units in the output of a package's tests. Tests that take

@@ -43,8 +43,7 @@ func (f *StoreFlags) RegisterStore(fs *pflag.FlagSet) {
 }
 
 // Look opens the store for a command that only reads: a role that may only read
-// is enough, and a file that is missing stays so. Files are opened for reading
-// anyway, where they cannot be written.
+// is enough, and no missing file is made.
 func (f *StoreFlags) Look(ctx context.Context, e *Env) (*open.Store, error) {
 	if err := e.Places.Missing(f.URL); err != nil {
 		e.StoreArgs = f.Command("")

@@ -26,7 +26,7 @@ type DecodeFlags struct {
 
 // PrepareDecoder finds out which layouts and forms of text are meant.
 func PrepareDecoder(e *command.Env, cmd *cobra.Command, d *show.Decoder, f *DecodeFlags) (err error) {
-	// Flags of the environment are for commands that need a store.
+	// Flags from the environment are for commands that need a store.
 	inStore := command.Given(cmd, "store") || command.Given(cmd, "namespace")
 	if d.Guess && (command.Given(cmd, "layout") || inStore) {
 		return command.Usagef("--guess looks for the layout: leave --guess out, or --layout, --store and --namespace")

@@ -69,7 +69,7 @@ var notWithFiles = []clash{
 	{"label", "is its own memory, without labels"},
 }
 
-// notWithDir are those that mean nothing with a folder.
+// notWithDir are the flags that mean nothing with a folder.
 var notWithDir = append([]clash{
 	{"state-file", "is a folder of state files"},
 	{"node", "finds a node that no other process uses"},

@@ -46,7 +46,7 @@ func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limit
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
 }
 
-// limits returns the flags of the unit and the limits, as a command has them.
+// limits returns the flags of the unit and the limits, as text of a command.
 func (f *namespaceFlags) limits() string {
 	text := ""
 	if f.unit != 0 {

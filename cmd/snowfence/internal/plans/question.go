@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// questions are those that plan answers, by the flag that asks them, with the
-// flags that say more about them.
+// questions are the questions of plan, by the flag that asks them. Each has the
+// flags that belong to it.
 var questions = [...]question{
 	{"layout", "looking at a layout", "--layout L", false, nil},
 	{"rate", "finding a layout", "--rate, the IDs a second of all nodes together", false, []string{

@@ -36,8 +36,8 @@ func (f *planSequenceFlags) register(cmd *cobra.Command) {
 	f.store.RegisterStore(fs)
 }
 
-// rate is how many a second. As a text it may be so many a minute, hour, day or
-// year.
+// rate is a number in a second. Its text may name a minute, hour, day or year
+// instead.
 type rate struct {
 	perSecond float64
 	text      string

@@ -25,8 +25,8 @@ type numberWait struct {
 	stop         func()
 }
 
-// afterInterrupt is how long a take goes on after Ctrl-C, because its numbers
-// would be lost.
+// afterInterrupt is how long a take goes on after Ctrl-C, so that its numbers
+// are not lost.
 const afterInterrupt = 5 * time.Second
 
 func newNumberWait(ctx context.Context, e *command.Env, name string) *numberWait {

@@ -63,8 +63,8 @@ and names settings that need a restart.`,
 	}, nil)
 }
 
-// serverCommand gives a command the flags and the work of a server, with other
-// defaults of some.
+// serverCommand adds the flags and the work of a server to a command. Some
+// flags have other defaults.
 func serverCommand(e *command.Env, cmd *cobra.Command, defaults map[string]string) *cobra.Command {
 	bindSettings(cmd.Flags(), &serve.Config{}, defaults)
 	cmd.RunE = e.Run(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
