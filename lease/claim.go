@@ -46,7 +46,7 @@ func (s *setup) copied() bool { return s.machine.Load().Copied() }
 //   - Done: a grant that next returns may be used.
 //   - Lost, a [lostError]: nothing that was granted before may be used any
 //     more.
-//   - Unknown, any other error: what was granted before may be used to its end.
+//   - Unknown, any other error: the earlier grant may be used to its end.
 type claim interface {
 	// next acquires a grant, renews the hold, or settles writes without an
 	// answer.

@@ -45,9 +45,9 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 // anyWait is for blocks with a floor that may be ahead.
 const anyWait = 1 << 62
 
-// offer reads blocks and yields the best that is free and ranks at most as
-// wait. If others were faster to take it, it reads the rest again. It reports
-// whether to look further.
+// offer reads blocks and yields the best free one with a rank up to wait. If
+// others were faster to take it, it reads the rest again. It reports whether to
+// look further.
 func (f *finder) offer(ctx context.Context, nodes []int64, wait int64, yield func([]store.Record, error) bool) bool {
 	for {
 		blocks, err := f.free(ctx, nodes, wait)
@@ -107,8 +107,8 @@ func (f *finder) probe() []int64 {
 	return nodes
 }
 
-// free returns the records of free blocks around the nodes that rank at most as
-// wait, the best first and none twice.
+// free returns the free blocks around the nodes with a rank up to wait: the
+// best first, none twice.
 func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store.Record, error) {
 	c, k := f.c, int64(f.c.opts.Nodes)
 	var ks []store.Key

@@ -109,8 +109,8 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 	return err
 }
 
-// remember notes the shown or acknowledged counts of the store. Of two writes
-// that cross, any will do.
+// remember notes the shown or acknowledged counts of the store. If two writes
+// cross, either will do.
 func (b *Backfill) remember(ns Namespace, written store.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

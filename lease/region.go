@@ -46,8 +46,8 @@ func (ns *Namespace) add(r Region, force bool) error {
 	return ns.fits()
 }
 
-// region returns what all nodes of the present layout can make from a tick on,
-// with the numbers that generators use.
+// region returns the IDs that generators on all nodes of the present layout can
+// make from a tick on.
 func (ns Namespace) region(l snowfence.Layout, from int64) Region {
 	r := snowfence.Region{
 		Layout: l, Nodes: snowfence.NodeRange{Until: nodeCount(l)}, First: l.First, Last: l.Last, From: from,

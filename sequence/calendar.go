@@ -150,7 +150,7 @@ func (c *calendar) periodOfDate(y int, m time.Month, d int) int64 {
 	return c.periodAt(time.Date(y, m, d, 12, 0, 0, 0, c.zone))
 }
 
-// exists reports whether there is a period.
+// exists reports whether a number is a period.
 func (c *calendar) exists(period int64) bool { return c.periodOfDate(c.dateOf(period)) == period }
 
 // periodAfter returns the period after one. Apia had no 2011-12-30.

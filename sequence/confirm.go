@@ -126,8 +126,8 @@ func (s *state) confirmPeriods(ctx context.Context, st store.Store, floor int64)
 }
 
 // firstUntaken returns the first ordinal that was never taken, as far as the
-// store knows: of a dated sequence in the periods that a confirmation leaves
-// open, which are those from open on.
+// store knows. For a dated sequence it looks at the periods from open on, which
+// a confirmation leaves open.
 func (s state) firstUntaken(ctx context.Context, st store.Store) (from, open int64, err error) {
 	if s.Pattern == "" {
 		return max(s.counter.From, s.Reached), 0, nil

@@ -28,7 +28,8 @@ func (c course) farthestNumber() int64 {
 	return math.MinInt64
 }
 
-// distanceTo is how far a number lies after the start, and whether it does.
+// distanceTo returns how far a number lies after the start, and false if it
+// lies before.
 func (c course) distanceTo(number int64) (uint64, bool) {
 	if c.step > 0 {
 		return uint64(number) - uint64(c.start), number >= c.start

@@ -132,9 +132,9 @@ func (d Definition) withDefaults() (Definition, course, error) {
 	return d, c, err
 }
 
-// firstDifference names the part of the definition wanted that is not the same
-// here; "" for none. An absent part of wanted differs from nothing, where it
-// can change; full has all parts.
+// firstDifference names the first part of a wanted definition that differs
+// here; "" if none does. A changeable part that wanted leaves out differs from
+// nothing. full is wanted with all parts.
 func (d Definition) firstDifference(wanted, full Definition) string {
 	for _, part := range []struct {
 		name      string

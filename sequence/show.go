@@ -161,8 +161,8 @@ func Periods(ctx context.Context, st store.Store, name string) ([]Info, error) {
 	return out, nil
 }
 
-// highestTaken returns the first ordinal that was never taken, of a dated
-// sequence in any of the periods from one on.
+// highestTaken returns the first ordinal that was never taken. For a dated
+// sequence it looks at the periods from one on.
 func (s state) highestTaken(ctx context.Context, st store.Store, since int64) (int64, error) {
 	if s.Pattern == "" {
 		return s.record.From, nil

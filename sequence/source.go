@@ -15,8 +15,8 @@ import (
 )
 
 // source is a durable record of which numbers are taken: of a plain sequence,
-// or of one period. Here it is decided which numbers a take gives, to programs
-// that hold ranges and to transactions.
+// or of one period. It decides which numbers a take gives, to programs with
+// ranges and to transactions.
 //
 // Invariant: an ordinal is in at most one span that take returned, and durable
 // before that.

@@ -56,8 +56,8 @@ func (s *Sequence) wantedOrdinals() (least, n int64) {
 	return 1, n // one range ahead of the one in use
 }
 
-// chooseWaiters takes those out of the queue for whom a take of n ordinals is.
-// mu is held.
+// chooseWaiters takes the waiters out of the queue that a take of n ordinals is
+// for. mu is held.
 func (s *Sequence) chooseWaiters(n int64) {
 	at := 0
 	for ; at < len(s.queue) && s.queue[at].n <= n; at++ {
