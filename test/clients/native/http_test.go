@@ -1,6 +1,7 @@
 package native
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -8,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// The programs of the page print IDs.
+// The program of the page, and those that it names, print IDs.
 func TestHTTPPage(t *testing.T) {
 	url := serve(t, t.TempDir())
 	for _, p := range []struct {
@@ -26,7 +27,15 @@ func TestHTTPPage(t *testing.T) {
 			t.Parallel()
 			servers.Need(t, p.section, p.needs...)
 			dir := t.TempDir()
-			write(t, dir, map[string]string{p.file: block(t, "server.md", p.section, url)})
+			text := block(t, "server.md", "Shell", url)
+			if p.section != "Shell" {
+				data, err := os.ReadFile("testdata/http/" + p.file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = string(data)
+			}
+			write(t, dir, map[string]string{p.file: text})
 			out := run(t, dir, p.line, "SNOWFENCE_SERVER="+url)
 			for _, id := range strings.Fields(out) {
 				if !regexp.MustCompile(`^\d{17,19}$`).MatchString(id) {
