@@ -23,8 +23,8 @@ var wordMutants = []mutant{
 	m("region: it has each tag", "newSide", "TestMeetInEachOrder",
 		inText("FieldRollback, FieldScatter, FieldTag:",
 			"FieldRollback, FieldScatter: case FieldTag: b.field = sideZero")),
-	m("layers: none has a tag in its IDs", "compat/internal/process.place", "TestPlaceRefuses",
+	m("layers: none has a tag in its IDs", "compat/internal/process.partOf", "TestPartOfRefuses",
 		never("l.Bits(snowfence.FieldTag) > 0")),
-	m("layers: none has a field above the time", "compat/internal/process.place", "TestPlaceRefuses",
+	m("layers: none has a field above the time", "compat/internal/process.partOf", "TestPartOfRefuses",
 		never("l.Fields[0].Name != snowfence.FieldTime")),
 }
