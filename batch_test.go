@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/internal/clock"
 )
 
-// counting makes a clock count how often it is read. Readings of the system's
-// own clock in a fast path do not count.
+// counting makes a clock count how often it is read. Readings of the
+// system's own clock in a fast path do not count.
 func counting(c *clock.Clock) (readings *int) {
 	readings = new(int)
 	source := c.Source
@@ -34,8 +34,8 @@ func inTick(t *testing.T, s *Scheme, first int64, id ID, err error) (tick, seq i
 	return p.Tick - first, p.Sequence
 }
 
-// IDs made ahead are given out one after the other: none is left out while its
-// tick lasts, and none of a tick that is over.
+// IDs made ahead are given out one after the other: none is left out while
+// its tick lasts, and none of a tick that is over.
 func TestBatchesLoseNothingInTheirTick(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		for _, source := range []bool{false, true} {
@@ -72,8 +72,8 @@ func TestBatchesLoseNothingInTheirTick(t *testing.T) {
 	}
 }
 
-// A batch ends with its grant, and with the rollback value that its generator
-// goes on from.
+// A batch ends with its grant, and with the rollback value that its
+// generator goes on from.
 func TestBatchesEndWithTheirGrant(t *testing.T) {
 	s, clock := testScheme(t, "time=41,rollback=1,node=8,seq=13,cipher=sparx"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -99,8 +99,8 @@ func TestBatchesEndWithTheirGrant(t *testing.T) {
 	}
 }
 
-// Batches grow while they are used up in their tick, and shrink when most of
-// one is lost. A call that finds nothing to take changes nothing.
+// Batches grow while they are used up in their tick, and shrink when most
+// of one is lost. A call that finds nothing to take changes nothing.
 func TestBatchesHaveTheSizeThatFits(t *testing.T) {
 	s, clock := testScheme(t, "time=40,node=2,seq=10,cipher=sparx"), newFakeClock()
 	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now})
@@ -151,8 +151,8 @@ func TestBatchesHaveTheSizeThatFits(t *testing.T) {
 	}
 }
 
-// A call that is late for a new batch takes from the batch that another call
-// made.
+// A call that is late for a new batch takes from the batch that another
+// call made.
 func TestBatchOfSomebodyElse(t *testing.T) {
 	s, clock := testScheme(t, "time=40,node=2,seq=21,cipher=sparx"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -166,8 +166,8 @@ func TestBatchOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// A batch is used without a look at the clock until its tick may be over, or
-// the clock has to be compared.
+// A batch is used without a look at the clock until its tick may be over,
+// or the clock has to be compared.
 func TestBatchesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, "time=30,node=2,seq=21,tick=1h,epoch=1999-01-01,cipher=sparx")
@@ -218,8 +218,8 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// A handle gives its block out one by one, in its tick, and nothing of it when
-// the tick is over.
+// A handle gives its block out one by one, in its tick, and nothing of it
+// when the tick is over.
 func TestHandlesLoseNothingInTheirTick(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		for _, source := range []bool{false, true} {
@@ -258,9 +258,9 @@ func TestHandlesLoseNothingInTheirTick(t *testing.T) {
 	}
 }
 
-// Blocks grow while they are used up in their tick, and shrink when most of one
-// is lost: of its piece, of the IDs encrypted ahead, or of what lies behind the
-// piece.
+// Blocks grow while they are used up in their tick, and shrink when most of
+// one is lost: of its piece, of the IDs encrypted ahead, or of what lies
+// behind the piece.
 func TestHandlesTakeBlocksThatFit(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -298,8 +298,8 @@ func TestHandlesTakeBlocksThatFit(t *testing.T) {
 	}
 }
 
-// A handle keeps its block until its tick is over, and looks at the clock only
-// when that may be so.
+// A handle keeps its block until its tick is over, and looks at the clock
+// only when that may be so.
 func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, "time=30,node=2,seq=21,tick=1h,epoch=1999-01-01")
@@ -345,8 +345,8 @@ func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 	})
 }
 
-// What is left of a block whose tick is over stays unused, also when the clock
-// was read for it.
+// What is left of a block whose tick is over stays unused, also when the
+// clock was read for it.
 func TestHandleOfAnEarlierTick(t *testing.T) {
 	spec := "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"
 	g := newGenerator(t, Config{Fence: Unguarded(testScheme(t, spec), 0)})

@@ -21,10 +21,11 @@ type ending struct {
 }
 
 // Close ends the generator at once: all waiting and later calls return
-// [ErrClosed], and IDs that were taken stay valid. Then it gives the node back,
-// and waits for that at most five seconds, and no longer than the grant lasts.
-// The error says until when the node stays taken; call [Generator.Shutdown] to
-// try again. A second Close returns the result of the first.
+// [ErrClosed], and IDs that were taken stay valid. Then it gives the node
+// back, and waits for that at most five seconds, and no longer than the
+// grant lasts. The error says until when the node stays taken; call
+// [Generator.Shutdown] to try again. A second Close returns the result of
+// the first.
 func (g *Generator) Close() error {
 	e := &g.ending
 	g.mu.Lock()
@@ -44,9 +45,9 @@ func (g *Generator) Close() error {
 	return e.result
 }
 
-// Shutdown is Close with your own time limit: it ends the generator at once,
-// even if ctx has ended. Then it tries to give the node back until ctx ends.
-// Call it again after an error.
+// Shutdown is Close with your own time limit: it ends the generator at
+// once, even if ctx has ended. Then it tries to give the node back until
+// ctx ends. Call it again after an error.
 func (g *Generator) Shutdown(ctx context.Context) error {
 	h := g.stopAsking()
 	e := &g.ending
@@ -83,8 +84,8 @@ func (g *Generator) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// stopAsking seals the hold in use, ends questions to the fence, and returns
-// that hold.
+// stopAsking seals the hold in use, ends questions to the fence, and
+// returns that hold.
 func (g *Generator) stopAsking() *hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,8 +103,8 @@ func (g *Generator) keptError(ctx context.Context, h *hold) error {
 		h.grant.Node, g.scheme.layout.TimeOf(h.until()).Format(time.RFC3339Nano), ctx.Err())
 }
 
-// bindFence claims the fence unless it is claimed. The caller has the turn, or
-// is New.
+// bindFence claims the fence unless it is claimed. The caller has the turn,
+// or is New.
 func (g *Generator) bindFence() (err error) {
 	if g.ending.unbind != nil {
 		return nil
@@ -123,8 +124,8 @@ func (g *Generator) unbindFence() {
 	g.ending.unbind = nil
 }
 
-// revoke is called by the fence when its grant is gone. It seals the hold in
-// use, and refuses earlier grants.
+// revoke is called by the fence when its grant is gone. It seals the hold
+// in use, and refuses earlier grants.
 func (g *Generator) revoke() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -42,9 +42,9 @@ func (f *deaf) Release(_ context.Context, _ Grant, used int64) error {
 	return f.fail
 }
 
-// Nothing is given back while the fence is being asked: its answer could be put
-// to use, or be for another generator. But IDs end at once, and Close does not
-// wait for ever.
+// Nothing is given back while the fence is being asked: its answer could be
+// put to use, or be for another generator. But IDs end at once, and Close
+// does not wait for ever.
 func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -120,8 +120,8 @@ func TestCloseByMany(t *testing.T) {
 	})
 }
 
-// After a Close that failed, the fence may serve another generator: then the
-// first one gives nothing back any more.
+// After a Close that failed, the fence may serve another generator: then
+// the first one gives nothing back any more.
 func TestShutdownAfterTheFenceWentOn(t *testing.T) {
 	s := testScheme(t, "twitter")
 	away := errors.New("away")
@@ -163,8 +163,8 @@ func (f *stuck) Release(ctx context.Context, gr Grant, used int64) error {
 	return f.deaf.Release(ctx, gr, used)
 }
 
-// A second Shutdown waits for the first one's turn to end, and no longer than
-// its own ctx.
+// A second Shutdown waits for the first one's turn to end, and no longer
+// than its own ctx.
 func TestShutdownWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -196,7 +196,8 @@ func TestShutdownWaitsForItsTurn(t *testing.T) {
 	})
 }
 
-// A fence that cannot be bound again gets nothing back, and the error says why.
+// A fence that cannot be bound again gets nothing back, and the error says
+// why.
 func TestShutdownWhereTheFenceCannotBeBound(t *testing.T) {
 	s := testScheme(t, "twitter")
 	away := errors.New("away")
@@ -219,8 +220,8 @@ func TestShutdownWhereTheFenceCannotBeBound(t *testing.T) {
 	}
 }
 
-// paced is a world whose time the test moves. It notes how long every wait was
-// to be.
+// paced is a world whose time the test moves. It notes how long every wait
+// was to be.
 type paced struct {
 	world.World
 	t     testing.TB
@@ -265,8 +266,8 @@ func exhausted(t *testing.T, maxWait time.Duration) (*Generator, *paced, *fakeCl
 	return g, w, clock
 }
 
-// A call waits for the clock, looks at it now and then, and gives up at the end
-// of MaxWait, however short that is.
+// A call waits for the clock, looks at it now and then, and gives up at the
+// end of MaxWait, however short that is.
 func TestWaitsNoLongerThanMaxWait(t *testing.T) {
 	for _, c := range []struct {
 		maxWait, slow time.Duration
@@ -343,8 +344,8 @@ func TestGrantAtTheEndOfTheWait(t *testing.T) {
 	})
 }
 
-// A generator that does not wait leaves the question to the fence under way,
-// and uses the answer.
+// A generator that does not wait leaves the question to the fence under
+// way, and uses the answer.
 func TestTheQuestionGoesOnWithoutTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -366,8 +367,8 @@ func TestTheQuestionGoesOnWithoutTheCaller(t *testing.T) {
 	})
 }
 
-// A caller who gives up ends the question to the fence. Others who wait for the
-// answer ask again.
+// A caller who gives up ends the question to the fence. Others who wait for
+// the answer ask again.
 func TestOthersWaitOnForTheFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)

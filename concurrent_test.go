@@ -15,8 +15,8 @@ import (
 // wide is a layout whose sequence is never used up, so that no call waits.
 const wide = "time=40,node=2,seq=21"
 
-// ways are the ways to take IDs of a generator; each makes n for one goroutine,
-// in the order in which it got them.
+// ways are the ways to take IDs of a generator; each makes n for one
+// goroutine, in the order in which it got them.
 var ways = []struct {
 	name   string
 	coarse bool
@@ -64,8 +64,8 @@ func takeLocal(g *Generator, n int) ([]ID, error) {
 	return ids, nil
 }
 
-// The same with a narrow sequence and a lead, where every tick overflows, while
-// the grant is renewed, lost and replaced all the time.
+// The same with a narrow sequence and a lead, where every tick overflows,
+// while the grant is renewed, lost and replaced all the time.
 func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 	rounds := 200
 	if testing.Short() {
@@ -84,8 +84,8 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 			changes.Go(func() {
 				defer close(done)
 				node, from := int64(1), first
-				// On a busy machine many a grant runs out before anybody gets a
-				// processor to use it.
+				// On a busy machine many a grant runs out before anybody
+				// gets a processor to use it.
 				end := time.Now().Add(time.Minute)
 				for i := 0; i < rounds || len(f.grants()) < rounds/8 && time.Now().Before(end); i++ {
 					time.Sleep(3 * time.Millisecond)
@@ -186,7 +186,8 @@ func TestCloseUnderLoad(t *testing.T) {
 	}
 }
 
-// The coarse mode is exact after a pause, and close behind while IDs are made.
+// The coarse mode is exact after a pause, and close behind while IDs are
+// made.
 func TestCoarseIsExactAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -249,7 +250,8 @@ func TestNothingAllocates(t *testing.T) {
 			"Fill":    func() { must(g.Fill(ctx, dst)) },
 			"Local":   func() { must(l.Next(ctx)) },
 		} {
-			// The clock's new anchor each 10 ms is the one allocation there is.
+			// The clock's new anchor each 10 ms is the one allocation there
+			// is.
 			if n := testing.AllocsPerRun(10000, f); n > 0.01 {
 				t.Errorf("%s, coarse %v: %v allocations", name, coarse, n)
 			}
@@ -257,9 +259,9 @@ func TestNothingAllocates(t *testing.T) {
 	}
 }
 
-// reference is the slow reference for a generator: the textbook algorithm with
-// a tick and a sequence number in two variables, one goroutine, no positions,
-// no word. It reads the clock as it is, steps back included.
+// reference is the slow reference for a generator: the textbook algorithm
+// with a tick and a sequence number in two variables, one goroutine, no
+// positions, no word. It reads the clock as it is, steps back included.
 type reference struct {
 	s         *Scheme
 	node      int64
@@ -287,8 +289,8 @@ func (o *reference) next(now int64) (ID, bool) {
 	return id, true
 }
 
-// The settings other libraries have, as theirs: classic Snowflake and Sonyflake
-// wait, snow-drift runs ahead by up to 2000 ticks.
+// The settings other libraries have, as theirs: classic Snowflake and
+// Sonyflake wait, snow-drift runs ahead by up to 2000 ticks.
 func TestOracle(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string

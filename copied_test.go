@@ -16,8 +16,8 @@ import (
 // here is the machine of the tests, without a copy.
 var here = world.Real().Machine()
 
-// resumable is a fence on a machine that is resumed from snapshots: its store
-// gives each resumption a node of its own, the number of the counter.
+// resumable is a fence on a machine that is resumed from snapshots: its
+// store gives each resumption a node of its own, the number of the counter.
 type resumable struct {
 	binding
 	scheme  *Scheme
@@ -99,9 +99,9 @@ func one(next func(g *Generator) (ID, error)) func(g *Generator) func() ([]ID, e
 	}
 }
 
-// copiedSchemes are plain and encrypted, with more IDs in a tick than a test
-// makes: what is in memory stays in its tick. A new grant begins a tick later,
-// so generators have a lead.
+// copiedSchemes are plain and encrypted, with more IDs in a tick than a
+// test makes: what is in memory stays in its tick. A new grant begins a
+// tick later, so generators have a lead.
 func copiedSchemes(t *testing.T) map[string]*Scheme {
 	return map[string]*Scheme{
 		"plain":  testScheme(t, "time=22,node=16,seq=25,epoch=2026-01-01,tick=1h"),
@@ -111,8 +111,8 @@ func copiedSchemes(t *testing.T) map[string]*Scheme {
 	}
 }
 
-// A machine is resumed from a snapshot between two calls: no call gives an ID
-// of the grant that its copy has, too, whatever was made ahead.
+// A machine is resumed from a snapshot between two calls: no call gives an
+// ID of the grant that its copy has, too, whatever was made ahead.
 func TestCopiedMachine(t *testing.T) {
 	for layout, s := range copiedSchemes(t) {
 		for name, door := range doors {
@@ -187,8 +187,8 @@ func TestCopiedMachineAtAnyMoment(t *testing.T) {
 	}
 }
 
-// What a fence granted before the machine was resumed is of the machine before,
-// also if the answer comes after: the first grant, and later ones.
+// What a fence granted before the machine was resumed is of the machine
+// before, also if the answer comes after: the first grant, and later ones.
 func TestCopiedWhileTheFenceAnswers(t *testing.T) {
 	f := &resumable{scheme: testScheme(t, "twitter")}
 	resumptions := 0
@@ -208,7 +208,8 @@ func TestCopiedWhileTheFenceAnswers(t *testing.T) {
 	}
 }
 
-// A batch that takes long is of one machine: what it took before is made again.
+// A batch that takes long is of one machine: what it took before is made
+// again.
 func TestCopiedDuringABatch(t *testing.T) {
 	const each = 8 // IDs in a tick
 	s := testScheme(t, "time=41,node=19,seq=3")

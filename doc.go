@@ -3,36 +3,38 @@
 //
 // # The idea
 //
-// A time-based ID is a point (tick, node, sequence). A [Grant] is a rectangle
-// in the plane node × tick: one node, and a half-open range of ticks. Grants of
-// a namespace never overlap, and a grant is durable before the first ID inside
-// it is made. A [Generator] stamps only ticks inside its grant and never the
-// same (tick, sequence) twice. From this alone IDs are unique, whatever the
-// clocks do: skew, steps back, pauses, crashes, restarts. Clocks decide only
-// whether IDs can be made now, and how close their timestamps are to the truth.
+// A time-based ID is a point (tick, node, sequence). A [Grant] is a
+// rectangle in the plane node × tick: one node, and a half-open range of
+// ticks. Grants of a namespace never overlap, and a grant is durable before
+// the first ID inside it is made. A [Generator] stamps only ticks inside
+// its grant and never the same (tick, sequence) twice. From this alone IDs
+// are unique, whatever the clocks do: skew, steps back, pauses, crashes,
+// restarts. Clocks decide only whether IDs can be made now, and how close
+// their timestamps are to the truth.
 //
 // # Where to start
 //
-// Most programs lease a node from a database, and the lease renews itself: see
-// the packages lease and sqlstore. On one machine, package statefile needs no
-// database. The processes share a folder, and IDs stay unique over restarts:
+// Most programs lease a node from a database, and the lease renews itself:
+// see the packages lease and sqlstore. On one machine, package statefile
+// needs no database. The processes share a folder, and IDs stay unique over
+// restarts:
 //
 //	ids, err := statefile.Open("/var/lib/shop/ids")
 //	id, err := ids.Next(ctx)
 //
-// A [Scheme] alone composes and decodes IDs, with the time as an argument, and
-// needs neither a clock nor a grant.
+// A [Scheme] alone composes and decodes IDs, with the time as an argument,
+// and needs neither a clock nor a grant.
 //
 // [Config] is for advanced use: IDs ahead of the clock (Lead) and coarse
 // timestamps for speed (Coarse). [Generator.Fill] makes batches.
-// [Generator.Local] returns a handle for each goroutine, so that they do not
-// compete for one atomic number.
+// [Generator.Local] returns a handle for each goroutine, so that they do
+// not compete for one atomic number.
 //
 // # Scope
 //
 // IDs are unique within one namespace of one store (or one state file). Two
-// machines with a file each are two stores. With an [Unguarded] node number, a
-// restart can repeat IDs.
+// machines with a file each are two stores. With an [Unguarded] node
+// number, a restart can repeat IDs.
 package snowfence
 
 // Where to find what in this folder:

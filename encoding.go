@@ -7,8 +7,8 @@ import (
 )
 
 // Encoding is a way to write an ID as text. The zero value is [Decimal].
-// Encodings are comparable values without state; all methods may be called at
-// the same time from many goroutines.
+// Encodings are comparable values without state; all methods may be called
+// at the same time from many goroutines.
 //
 // The predeclared encodings, by the name that [ParseEncoding] knows:
 //
@@ -24,13 +24,13 @@ import (
 //	base64url     the 8 bytes of the ID as in RFC 4648      always  11 bytes
 //	crockfordcheck  crockford and a check character         at most 14 bytes
 //
-// All but dec write the unsigned value uint64(id); all but base64url write it
-// as a number, without leading zeros. Parsing takes leading zeros up to the
-// length above, and nothing else besides the digits and, for dec, a '-': no
-// space, plus sign, 0x or separator.
+// All but dec write the unsigned value uint64(id); all but base64url write
+// it as a number, without leading zeros. Parsing takes leading zeros up to
+// the length above, and nothing else besides the digits and, for dec, a
+// '-': no space, plus sign, 0x or separator.
 //
-// A column that ignores case refuses many texts of base58, base58flickr, base62
-// and base64url as duplicates. The others are for any column.
+// A column that ignores case refuses many texts of base58, base58flickr,
+// base62 and base64url as duplicates. The others are for any column.
 //
 // For text that sorts as the IDs do, see [Encoding.Fixed].
 type Encoding struct {
@@ -55,19 +55,21 @@ const (
 	formFixed = 1
 )
 
-// The predeclared encodings. Go has no constants of struct type: do not assign
-// to them.
+// The predeclared encodings. Go has no constants of struct type: do not
+// assign to them.
 var (
-	// Decimal writes the signed number. Parse refuses zeros after a '-' (see
-	// Fixed). It also refuses 2^63 to 2^64-1, as programs with unsigned IDs
-	// write what are negative IDs here: parse those as a uint64 and convert.
+	// Decimal writes the signed number. Parse refuses zeros after a '-'
+	// (see Fixed). It also refuses 2^63 to 2^64-1, as programs with
+	// unsigned IDs write what are negative IDs here: parse those as a
+	// uint64 and convert.
 	Decimal = Encoding{formDecimal}
 
 	// Hex writes base 16 in lower case and parses either case.
 	Hex = Encoding{formHex}
 
-	// Base32Hex writes base 32 with the digits 0-9a-v, as Randflake does, and
-	// parses either case. It writes a number, unlike base32.HexEncoding.
+	// Base32Hex writes base 32 with the digits 0-9a-v, as Randflake does,
+	// and parses either case. It writes a number, unlike
+	// base32.HexEncoding.
 	Base32Hex = Encoding{formBase32Hex}
 
 	// Crockford writes Douglas Crockford's base 32 in upper case. It parses
@@ -75,15 +77,15 @@ var (
 	Crockford = Encoding{formCrockford}
 
 	// ZBase32 writes base 32 with the alphabet of Zooko Wilcox-O'Hearn's
-	// z-base-32 in lower case and parses either case. It writes a number, not
-	// groups of bits.
+	// z-base-32 in lower case and parses either case. It writes a number,
+	// not groups of bits.
 	ZBase32 = Encoding{formZBase32}
 
 	// Base36 writes base 36 in lower case and parses either case.
 	Base36 = Encoding{formBase36}
 
-	// Base58 writes base 58 with Bitcoin's alphabet: digits, upper case, lower
-	// case, no 0, O, I or l.
+	// Base58 writes base 58 with Bitcoin's alphabet: digits, upper case,
+	// lower case, no 0, O, I or l.
 	Base58 = Encoding{formBase58}
 
 	// Base58Flickr writes base 58 with Flickr's alphabet: lower case before
@@ -93,13 +95,13 @@ var (
 	// Base62 writes base 62 with the digits 0-9A-Za-z.
 	Base62 = Encoding{formBase62}
 
-	// Base64URL writes the 8 big-endian bytes of the ID in the URL alphabet of
-	// RFC 4648, always 11 characters without padding.
+	// Base64URL writes the 8 big-endian bytes of the ID in the URL alphabet
+	// of RFC 4648, always 11 characters without padding.
 	Base64URL = Encoding{formBase64URL}
 
-	// CrockfordCheck writes [Crockford] and a check character after it, for IDs
-	// that people type. Parse refuses every text with one wrong character or
-	// with two characters swapped.
+	// CrockfordCheck writes [Crockford] and a check character after it, for
+	// IDs that people type. Parse refuses every text with one wrong
+	// character or with two characters swapped.
 	CrockfordCheck = Encoding{formCrockfordCheck}
 )
 
@@ -113,8 +115,8 @@ func Encodings() []Encoding {
 	return all
 }
 
-// ParseEncoding returns the encoding with a name from the table at [Encoding].
-// A name that ends in -fixed means its fixed form.
+// ParseEncoding returns the encoding with a name from the table at
+// [Encoding]. A name that ends in -fixed means its fixed form.
 func ParseEncoding(name string) (Encoding, error) {
 	for form := range codecs {
 		if codecs[form].name == name {
@@ -132,35 +134,36 @@ func ParseEncoding(name string) (Encoding, error) {
 // Name returns the name by which [ParseEncoding] finds e.
 func (e Encoding) Name() string { return codecs[e.form].name }
 
-// MaxLen returns the length in bytes of the longest text of e, for a column or
-// a buffer. All text is ASCII.
+// MaxLen returns the length in bytes of the longest text of e, for a column
+// or a buffer. All text is ASCII.
 func (e Encoding) MaxLen() int { return codecs[e.form].maxLen }
 
 // Fixed returns the fixed-width form of e. Its text, compared byte by byte,
 // sorts as the signed IDs do. The fixed form of a fixed form is itself.
 //
-// Text of the fixed form is a sign followed by the low 63 bits of the ID, which
-// are id for non-negative IDs and id + 2^63 for negative ones. The sign is '-'
-// for negative IDs; for others it is the zero digit, or '0' where the zero
-// digit is '-' itself. The digits are the characters of the alphabet in ASCII
-// order (not the order of z-base-32, Flickr and base64url), with zero digits in
-// front up to the width of 2^63-1. So all text of one encoding has the same
-// length, and Parse refuses any other.
+// Text of the fixed form is a sign followed by the low 63 bits of the ID,
+// which are id for non-negative IDs and id + 2^63 for negative ones. The
+// sign is '-' for negative IDs; for others it is the zero digit, or '0'
+// where the zero digit is '-' itself. The digits are the characters of the
+// alphabet in ASCII order (not the order of z-base-32, Flickr and
+// base64url), with zero digits in front up to the width of 2^63-1. So all
+// text of one encoding has the same length, and Parse refuses any other.
 //
-// Hence, where the alphabet is in ASCII order, the fixed form of a non-negative
-// ID is the plain form with zeros in front: for decimal, %020d. The common way
-// to make signed numbers sort is to flip the sign bit and pad the result. Then
-// the plain and the fixed form would look alike, and a parser of one would read
-// text of the other as a different ID, without an error. With the sign, fixed
-// text is longer than all plain text, and each parser refuses the other's.
+// Hence, where the alphabet is in ASCII order, the fixed form of a
+// non-negative ID is the plain form with zeros in front: for decimal,
+// %020d. The common way to make signed numbers sort is to flip the sign bit
+// and pad the result. Then the plain and the fixed form would look alike,
+// and a parser of one would read text of the other as a different ID,
+// without an error. With the sign, fixed text is longer than all plain
+// text, and each parser refuses the other's.
 //
-// Negative decimals are the exception. Their plain form has a sign as well, so
-// plain and fixed text can both have 20 bytes, and the text alone does not say
-// which it is: -9223372036854775807 is -1 if it is fixed.
+// Negative decimals are the exception. Their plain form has a sign as well,
+// so plain and fixed text can both have 20 bytes, and the text alone does
+// not say which it is: -9223372036854775807 is -1 if it is fixed.
 func (e Encoding) Fixed() Encoding { return Encoding{e.form | formFixed} }
 
-// Append appends the text of id to dst. It does not allocate if dst has room
-// for MaxLen bytes.
+// Append appends the text of id to dst. It does not allocate if dst has
+// room for MaxLen bytes.
 func (e Encoding) Append(dst []byte, id ID) []byte {
 	if e.form == formDecimal {
 		return appendDecimal(dst, int64(id))
@@ -180,8 +183,8 @@ func (e Encoding) Append(dst []byte, id ID) []byte {
 		}
 		return append(dst, buf[start:]...)
 	case e.form == formBase64URL:
-		// 64 bits are ten digits of six bits and one of four with zeros below:
-		// bytes, not a number.
+		// 64 bits are ten digits of six bits and one of four with zeros
+		// below: bytes, not a number.
 		start := c.putDigits(&buf, uint64(id)>>4, 10)
 		dst = append(dst, buf[start:]...)
 		return append(dst, c.digits[id&15<<2])
@@ -197,8 +200,8 @@ func (e Encoding) Encode(id ID) string {
 	return string(e.Append(buf[:0], id))
 }
 
-// Parse returns the ID of the whole text s. A [*SyntaxError] names the mistake
-// and its place.
+// Parse returns the ID of the whole text s. A [*SyntaxError] names the
+// mistake and its place.
 func (e Encoding) Parse(s string) (ID, error) {
 	id, err := parse(e, s)
 	if err != nil {
@@ -207,8 +210,8 @@ func (e Encoding) Parse(s string) (ID, error) {
 	return id, nil
 }
 
-// ParseBytes is [Encoding.Parse] for bytes. It does not keep b, and allocates
-// only for an error.
+// ParseBytes is [Encoding.Parse] for bytes. It does not keep b, and
+// allocates only for an error.
 func (e Encoding) ParseBytes(b []byte) (ID, error) {
 	id, err := parse(e, b)
 	if err != nil {

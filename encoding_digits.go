@@ -14,8 +14,8 @@ const maxLen = 20
 // notDigit marks the characters that an encoding does not use.
 const notDigit = 0xff
 
-// codec has the digits of one encoding both ways, and numbers derived from the
-// base.
+// codec has the digits of one encoding both ways, and numbers derived from
+// the base.
 type codec struct {
 	name   string
 	digits string     // by value
@@ -30,10 +30,10 @@ type codec struct {
 	inverse uint64 // 2^inverseShift / base, rounded up
 }
 
-// A chunk is small enough to divide by multiplying with an inverse in 64 bits.
-// Five digits of base 62 are below 2^30, and inverses of bases from 10 up are
-// below 2^35, so nothing overflows. Rounding the inverse up adds at most 2^30,
-// and the next quotient is 2^38/62 away, which is more.
+// A chunk is small enough to divide by multiplying with an inverse in 64
+// bits. Five digits of base 62 are below 2^30, and inverses of bases from
+// 10 up are below 2^35, so nothing overflows. Rounding the inverse up adds
+// at most 2^30, and the next quotient is 2^38/62 away, which is more.
 const (
 	chunkLen     = 5
 	inverseShift = 38
@@ -128,8 +128,8 @@ func digitsOf(v, base uint64) int {
 	return n
 }
 
-// putDigits writes v to the end of buf in at least n digits and returns their
-// start.
+// putDigits writes v to the end of buf in at least n digits and returns
+// their start.
 func (c *codec) putDigits(buf *[maxLen]byte, v uint64, n int) int {
 	i := maxLen
 	if c.shift != 0 {
@@ -159,7 +159,8 @@ func (c *codec) putDigits(buf *[maxLen]byte, v uint64, n int) int {
 	return i
 }
 
-// appendDecimal is strconv.AppendInt in about 70% of its time for long numbers.
+// appendDecimal is strconv.AppendInt in about 70% of its time for long
+// numbers.
 func appendDecimal(dst []byte, id int64) []byte {
 	v := uint64(id)
 	if id < 0 {
@@ -179,8 +180,9 @@ func appendDecimal(dst []byte, id int64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, eightDigits(low))
 }
 
-// appendTrimmed appends v, 0 < v < 10^8, without leading zeros. It writes eight
-// bytes and takes some back, which is room enough because eight digits follow.
+// appendTrimmed appends v, 0 < v < 10^8, without leading zeros. It writes
+// eight bytes and takes some back, which is room enough because eight
+// digits follow.
 func appendTrimmed(dst []byte, v uint64) []byte {
 	text := eightDigits(v)
 	zeros := bits.TrailingZeros64(text&0x0f0f0f0f0f0f0f0f) / 8
@@ -188,11 +190,11 @@ func appendTrimmed(dst []byte, v uint64) []byte {
 	return dst[:len(dst)-zeros]
 }
 
-// eightDigits returns the eight decimal digits of v < 10^8, the first in the
-// lowest byte. It halves the number three times, all parts of a step by one
-// multiplication: into lanes of four, two and one digits. 10486/2^20 and
-// 103/2^10 are close enough to 1/100 and 1/10. Source: Paul Khuong, "How to
-// print integers really fast", 2017.
+// eightDigits returns the eight decimal digits of v < 10^8, the first in
+// the lowest byte. It halves the number three times, all parts of a step by
+// one multiplication: into lanes of four, two and one digits. 10486/2^20
+// and 103/2^10 are close enough to 1/100 and 1/10. Source: Paul Khuong,
+// "How to print integers really fast", 2017.
 func eightDigits(v uint64) uint64 {
 	q := v / 10000
 	v = q | (v-q*10000)<<32

@@ -59,8 +59,8 @@ func numberByHand(v *big.Int, alphabet string) string {
 	}
 }
 
-// checkByHand divides polynomials with bits as coefficients: each digit, times
-// t to the power of its distance, by t^5 + t^2 + 1.
+// checkByHand divides polynomials with bits as coefficients: each digit,
+// times t to the power of its distance, by t^5 + t^2 + 1.
 func checkByHand(text string) string {
 	alphabet := codecs[formCrockford].digits
 	sum := new(big.Int)
@@ -109,7 +109,8 @@ func textByHand(e Encoding, id ID) string {
 	return sign + strings.Repeat(string(sorted[:1]), width-len(text)) + text
 }
 
-// checkRoundTrip fails unless id is written as textByHand does, and read back.
+// checkRoundTrip fails unless id is written as textByHand does, and read
+// back.
 func checkRoundTrip(t interface{ Fatalf(string, ...any) }, e Encoding, id ID) {
 	text := e.Encode(id)
 	if want := textByHand(e, id); text != want {
@@ -163,8 +164,8 @@ func TestEncodingFixedOrder(t *testing.T) {
 	}
 }
 
-// Where the alphabet is in order, fixed text is plain text with zeros in front,
-// and only texts of negative decimals are both plain and fixed.
+// Where the alphabet is in order, fixed text is plain text with zeros in
+// front, and only texts of negative decimals are both plain and fixed.
 func TestEncodingFixedIsPadded(t *testing.T) {
 	for _, e := range Encodings() {
 		ordered := codecs[e.form].digits == codecs[e.Fixed().form].digits

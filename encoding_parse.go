@@ -14,7 +14,8 @@ type SyntaxError struct {
 	Reason   string // for people
 }
 
-// Error quotes the input, names the encoding, and says where and why it failed.
+// Error quotes the input, names the encoding, and says where and why it
+// failed.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%v: cannot read %q as %s: %s (byte %d)", ErrInvalidID, e.Input, e.Encoding, e.Reason, e.Offset)
 }
@@ -98,8 +99,8 @@ func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 		}
 		return ID(v), nil
 	}
-	// Decimal alone has plain and fixed text of one length. A zero here means
-	// fixed.
+	// Decimal alone has plain and fixed text of one length. A zero here
+	// means fixed.
 	if len(s) > 1 && s[1] == '0' {
 		return 0, syntaxErrorf(c, s, 1, "a zero follows the '-'; "+
 			"if the text is padded to a fixed width, read it as %s", codecs[formDecimal|formFixed].name)
@@ -171,17 +172,18 @@ func character(b byte) string {
 
 // checkOf returns the check character of crockford text, which is valid.
 //
-// It is a number of the field of 32 elements, where x^5 = x^2 + 1: each digit
-// is added by xor, and then the sum is multiplied by x. So a character n places
-// before the check character counts x^n times. Up to 31 places, all these
-// weights are different, and none is 0. Hence the sum changes with each single
-// character. It changes if any two characters swap places, because a·w + b·v =
-// b·w + a·v only if a = b or w = v. It changes if two equal characters both
-// become another one, because in this field a sum is a difference. The check
-// character itself has the weight 1, so all this includes it.
+// It is a number of the field of 32 elements, where x^5 = x^2 + 1: each
+// digit is added by xor, and then the sum is multiplied by x. So a
+// character n places before the check character counts x^n times. Up to 31
+// places, all these weights are different, and none is 0. Hence the sum
+// changes with each single character. It changes if any two characters swap
+// places, because a·w + b·v = b·w + a·v only if a = b or w = v. It changes
+// if two equal characters both become another one, because in this field a
+// sum is a difference. The check character itself has the weight 1, so all
+// this includes it.
 //
-// Zeros in front count nothing. The sign of a negative ID in fixed text counts
-// as a 1.
+// Zeros in front count nothing. The sign of a negative ID in fixed text
+// counts as a 1.
 func checkOf[T string | []byte](text T) byte {
 	c := &codecs[formCrockford]
 	sum := uint8(0)
@@ -197,8 +199,8 @@ func checkOf[T string | []byte](text T) byte {
 	return c.digits[sum]
 }
 
-// checkText compares the check character of text with valid other characters,
-// if its encoding has one.
+// checkText compares the check character of text with valid other
+// characters, if its encoding has one.
 func checkText[T string | []byte](c *codec, s T) *SyntaxError {
 	last := len(s) - 1
 	switch {

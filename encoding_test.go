@@ -179,8 +179,8 @@ func TestTextsWithoutCase(t *testing.T) {
 	}
 }
 
-// A wrong character, two that changed places, and equal ones that became others
-// in two places are found, wherever they stand.
+// A wrong character, two that changed places, and equal ones that became
+// others in two places are found, wherever they stand.
 func TestCheckCharacterFinds(t *testing.T) {
 	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	r := rand.New(rand.NewPCG(1, 2))
@@ -208,8 +208,8 @@ func TestCheckCharacterFinds(t *testing.T) {
 	}
 }
 
-// Every place has a weight of its own, none is 0: this is all that the promise
-// needs.
+// Every place has a weight of its own, none is 0: this is all that the
+// promise needs.
 func TestCheckWeightsDiffer(t *testing.T) {
 	seen := map[byte]bool{'0': true}
 	for n := range CrockfordCheck.Fixed().MaxLen() - 1 {

@@ -113,8 +113,8 @@ func (s *Scheme) encryptID(raw ID) ID {
 	return ID(s.current.encrypt(uint64(raw)))
 }
 
-// decryptID returns the raw ID, and the permutation of the secret that the ID
-// names; nil for a plain ID.
+// decryptID returns the raw ID, and the permutation of the secret that the
+// ID names; nil for a plain ID.
 func (s *Scheme) decryptID(id ID) (raw ID, p permutation, err error) {
 	raw = id
 	if s.layout.Cipher != Plain && (s.layout.Cipher == SPARX || uint64(id)>>s.width == 0) {
@@ -136,7 +136,8 @@ func (s *Scheme) decryptID(id ID) (raw ID, p permutation, err error) {
 	return raw, p, nil
 }
 
-// words views IDs as numbers for the ciphers; both types have the same memory.
+// words views IDs as numbers for the ciphers; both types have the same
+// memory.
 func words(ids []ID) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(ids))), len(ids))
 }
@@ -198,8 +199,8 @@ func ParseSecret(data []byte) (*Secret, error) {
 	return nil, fmt.Errorf("%w: the secret has %d bytes; it is 32 hexadecimal digits or 16 bytes", ErrKey, len(data))
 }
 
-// AppendSecret appends the secret as 32 hexadecimal digits, to write a secret
-// file. The zero value appends nothing.
+// AppendSecret appends the secret as 32 hexadecimal digits, to write a
+// secret file. The zero value appends nothing.
 func (k *Secret) AppendSecret(dst []byte) []byte {
 	if k.empty() {
 		return dst
@@ -207,9 +208,9 @@ func (k *Secret) AppendSecret(dst []byte) []byte {
 	return hex.AppendEncode(dst, k.secret[:])
 }
 
-// ID returns 8 hexadecimal digits that name the secret and do not reveal it:
-// the start of a hash. Stores keep it, to notice another secret. It is "" for
-// the zero value.
+// ID returns 8 hexadecimal digits that name the secret and do not reveal
+// it: the start of a hash. Stores keep it, to notice another secret. It is
+// "" for the zero value.
 func (k *Secret) ID() string {
 	if k.empty() {
 		return ""
@@ -223,6 +224,6 @@ func (k *Secret) ID() string {
 // Format implements [fmt.Formatter]: no verb prints the secret.
 func (k Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
 
-// MarshalText implements [encoding.TextMarshaler]: JSON, YAML and XML do not
-// show the secret.
+// MarshalText implements [encoding.TextMarshaler]: JSON, YAML and XML do
+// not show the secret.
 func (k Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }

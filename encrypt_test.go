@@ -68,8 +68,8 @@ func TestCheckTellsForgedFromReal(t *testing.T) {
 	}
 }
 
-// Snow-drift makes IDs with the numbers 1 to 4 after a step back, and people
-// make some with 0. No generator makes any above the last.
+// Snow-drift makes IDs with the numbers 1 to 4 after a step back, and
+// people make some with 0. No generator makes any above the last.
 func TestCheckTakesReservedNumbers(t *testing.T) {
 	s := testScheme(t, "time=51,node=6,seq=6,first=5,last=40,epoch=2020-02-20")
 	wide := &CheckOptions{}
@@ -85,9 +85,9 @@ func TestCheckTakesReservedNumbers(t *testing.T) {
 	}
 }
 
-// IDs under different keys are never the same, exhaustively for a small layout
-// (an eighth of it with -short): the number of the key stands outside of the
-// cipher.
+// IDs under different keys are never the same, exhaustively for a small
+// layout (an eighth of it with -short): the number of the key stands
+// outside of the cipher.
 func TestRotatedKeysDoNotCollide(t *testing.T) {
 	l, err := ParseLayout("key=2,time=12,node=3,seq=5,cipher=ff1")
 	if err != nil {
@@ -133,8 +133,9 @@ func TestRotatedKeysDoNotCollide(t *testing.T) {
 	}
 }
 
-// As a shard key: by remainder and by range, over 2 to 1024 shards, encrypted
-// IDs spread evenly, though they are of a few milliseconds and one node.
+// As a shard key: by remainder and by range, over 2 to 1024 shards,
+// encrypted IDs spread evenly, though they are of a few milliseconds and
+// one node.
 func TestEncryptedIDsShardEvenly(t *testing.T) {
 	s := testScheme(t, "randflake")
 	g := newGenerator(t, Config{Fence: Unguarded(s, 9), Lead: 1000})
@@ -151,8 +152,8 @@ func TestEncryptedIDsShardEvenly(t *testing.T) {
 			for _, n := range counts {
 				chi += (float64(n) - mean) * (float64(n) - mean) / mean
 			}
-			// Chi-square has mean k−1 and variance 2(k−1); the key is fixed and
-			// so is the result, up to the start time.
+			// Chi-square has mean k−1 and variance 2(k−1); the key is fixed
+			// and so is the result, up to the start time.
 			if k := float64(shards - 1); chi > k+8*math.Sqrt(2*k) {
 				t.Errorf("%d shards by %s: chi-square %.1f, expected about %.0f", shards, name, chi, k)
 			}
@@ -222,8 +223,8 @@ func TestEncryptedGenerator(t *testing.T) {
 	}
 }
 
-// Many goroutines share batches of IDs made ahead, while grants are lost and
-// the generator is closed.
+// Many goroutines share batches of IDs made ahead, while grants are lost
+// and the generator is closed.
 func TestEncryptedGoroutines(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		s := testScheme(t, "randflake")

@@ -9,14 +9,14 @@ import (
 // The sentinels to act on, with [errors.Is]. Other errors are text: what
 // happened, to which thing, and what to do.
 var (
-	// ErrFenced means that no grant is held: the lease was lost, the store is
-	// unreachable, or another process has the node. The generator goes on with
-	// the next grant.
+	// ErrFenced means that no grant is held: the lease was lost, the store
+	// is unreachable, or another process has the node. The generator goes
+	// on with the next grant.
 	ErrFenced = errors.New("no grant is held")
 
 	// ErrExhausted means that the next ID has to wait for the clock: the
-	// sequence of this tick and the lead are used up, or the clock is behind
-	// the grant.
+	// sequence of this tick and the lead are used up, or the clock is
+	// behind the grant.
 	ErrExhausted = errors.New("no ID can be made without waiting")
 
 	// ErrLifetime means that a time is outside the time bits of the layout.
@@ -26,8 +26,8 @@ var (
 	// encoding or layout.
 	ErrInvalidID = errors.New("invalid ID")
 
-	// ErrInvalidLayout means that a layout or its spec contradicts itself; the
-	// text names the field.
+	// ErrInvalidLayout means that a layout or its spec contradicts itself;
+	// the text names the field.
 	ErrInvalidLayout = errors.New("invalid layout")
 
 	// ErrClosed means that the generator was used after Close.

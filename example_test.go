@@ -30,8 +30,8 @@ func ExampleEncoding() {
 	// Output: 5qY6jMw9N8P 1STQ2PXTDM8P0 02083727055179621056
 }
 
-// Encrypted IDs spread evenly over shards, by remainder as well as by range;
-// take them as unsigned numbers.
+// Encrypted IDs spread evenly over shards, by remainder as well as by
+// range; take them as unsigned numbers.
 func Example_shardKey() {
 	key, _ := snowfence.NewSecret(make([]byte, 16))
 	scheme, _ := snowfence.NewScheme(snowfence.Randflake(), key)

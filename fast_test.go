@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The fast path stamps the present tick, also at the very instant at which a
-// tick begins, and gives each position of a tick.
+// The fast path stamps the present tick, also at the very instant at which
+// a tick begins, and gives each position of a tick.
 func TestFastPathAtTheEdgesOfATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, "time=41,node=10,seq=4,epoch=1999-01-01")
@@ -42,8 +42,8 @@ func TestFastPathAtTheEdgesOfATick(t *testing.T) {
 	})
 }
 
-// Each fast path gives the positions below the limit and none at it, whatever
-// form they have, and Next and TryNext lose none.
+// Each fast path gives the positions below the limit and none at it,
+// whatever form they have, and Next and TryNext lose none.
 func TestFastPathsStopAtTheLimit(t *testing.T) {
 	for _, gr := range []Grant{{Node: 5}, {Node: 5, FirstSeq: 2, LastSeq: 14}} {
 		for _, coarse := range []bool{false, true} {
@@ -108,8 +108,8 @@ func (f *patient) Grant(ctx context.Context, after int64) (Grant, error) {
 
 func (f *patient) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
-// The first grant is waited for also by generators that wait for nothing later,
-// and the fence is asked for no tick below 0.
+// The first grant is waited for also by generators that wait for nothing
+// later, and the fence is asked for no tick below 0.
 func TestFirstGrantIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, clock := testScheme(t, bubbleSpec), newStepped()
@@ -130,8 +130,8 @@ func TestFirstGrantIsWaitedFor(t *testing.T) {
 	})
 }
 
-// A generator needs a scheme, takes a lead of up to 2^40 ticks, and shows no
-// grant after its end.
+// A generator needs a scheme, takes a lead of up to 2^40 ticks, and shows
+// no grant after its end.
 func TestGeneratorAtTheEdgesOfItsConfig(t *testing.T) {
 	s := testScheme(t, "twitter")
 	if _, err := New(Config{Fence: newScript(nil, Grant{Until: 1 << 40})}); err == nil {
@@ -185,8 +185,8 @@ func TestCount64(t *testing.T) {
 	}
 }
 
-// A run without a step, or one that ends before it begins, has no IDs. A reader
-// of a run may stop.
+// A run without a step, or one that ends before it begins, has no IDs. A
+// reader of a run may stop.
 func TestRunsOfNoIDs(t *testing.T) {
 	for _, c := range []struct {
 		run  Run
@@ -213,9 +213,9 @@ func TestRunsOfNoIDs(t *testing.T) {
 	}
 }
 
-// A coarse generator may go on without a look at the clock for as many IDs as
-// it made in the last millisecond, within what it may take now, and up to the
-// soft bound.
+// A coarse generator may go on without a look at the clock for as many IDs
+// as it made in the last millisecond, within what it may take now, and up
+// to the soft bound.
 func TestPublishCoarse(t *testing.T) {
 	const span, soft = 1 << 20, 20
 	s, clock := testScheme(t, "time=40,node=2,seq=20"), newFakeClock()
@@ -314,8 +314,8 @@ func ticker(t *testing.T, spec string, lead int64) (*Generator, *paced, *fakeClo
 	return g, w, clock
 }
 
-// A ticker moves the word to the present tick, and never back. It parks after
-// two rounds in which no call took anything.
+// A ticker moves the word to the present tick, and never back. It parks
+// after two rounds in which no call took anything.
 func TestTickerMovesTheWordAndParks(t *testing.T) {
 	const span = 256
 	g, w, clock := ticker(t, "time=41,node=2,seq=8", 100)
@@ -348,8 +348,8 @@ func TestTickerMovesTheWordAndParks(t *testing.T) {
 	}
 }
 
-// What is published of a grant that was sealed meanwhile takes no caller past
-// the slow way.
+// What is published of a grant that was sealed meanwhile takes no caller
+// past the slow way.
 func TestNothingIsPublishedOfASealedGrant(t *testing.T) {
 	g, _, _ := ticker(t, "time=41,node=2,seq=8", 0)
 	g.ticking.Store(true)

@@ -10,10 +10,10 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Grant is a rectangle in the plane node × tick: the right to stamp the ticks
-// From ≤ tick < Until with one node, or a block of nodes. Grants of a namespace
-// never overlap, and a grant is durable before a generator gets it. So IDs are
-// unique, whatever the clocks do.
+// Grant is a rectangle in the plane node × tick: the right to stamp the
+// ticks From ≤ tick < Until with one node, or a block of nodes. Grants of a
+// namespace never overlap, and a grant is durable before a generator gets
+// it. So IDs are unique, whatever the clocks do.
 type Grant struct {
 	Node     int64 // the node, or the first of a block
 	From     int64 // first tick
@@ -33,38 +33,39 @@ func (gr Grant) norm(l Layout) Grant {
 	return gr
 }
 
-// Fence is where a generator gets its grants: a lease, a state file, a static
-// number. The generator calls Held, Grant and Release from one goroutine at a
-// time.
+// Fence is where a generator gets its grants: a lease, a state file, a
+// static number. The generator calls Held, Grant and Release from one
+// goroutine at a time.
 type Fence interface {
 	// Scheme returns the scheme all grants are for.
 	Scheme() *Scheme
 
-	// Grant returns a grant with Until > after, in ticks. A grant with the same
-	// Node, From and sequence numbers renews the old one. Any other replaces
-	// it, and the generator stops using the old one. Grant may wait until ctx
-	// ends.
+	// Grant returns a grant with Until > after, in ticks. A grant with the
+	// same Node, From and sequence numbers renews the old one. Any other
+	// replaces it, and the generator stops using the old one. Grant may
+	// wait until ctx ends.
 	Grant(ctx context.Context, after int64) (Grant, error)
 
 	// Held is Grant without waiting: it returns false when it would have to
 	// write a file or ask a store.
 	Held(after int64) (Grant, bool)
 
-	// Release gives a grant back. The generator made no ID with a tick of used
-	// or above, and never will under this grant. Release returns when ctx ends,
-	// at the latest. After an error it may be called again for the same grant.
+	// Release gives a grant back. The generator made no ID with a tick of
+	// used or above, and never will under this grant. Release returns when
+	// ctx ends, at the latest. After an error it may be called again for
+	// the same grant.
 	Release(ctx context.Context, g Grant, used int64) error
 }
 
-// Binder is a [Fence] that knows its one generator, and seals it at once when
-// its grant is lost. All fences of this module are Binders.
+// Binder is a [Fence] that knows its one generator, and seals it at once
+// when its grant is lost. All fences of this module are Binders.
 type Binder interface {
-	// Bind claims the fence. The fence may call seal at any time and from any
-	// goroutine, but not while it holds a lock that Grant or Release needs.
-	// After seal returns, the generator takes no more IDs from its grants, and
-	// every ID it took has a tick below the result (0 without a grant). The
-	// generator calls unbind after each Release, and Bind again before it
-	// repeats a Release.
+	// Bind claims the fence. The fence may call seal at any time and from
+	// any goroutine, but not while it holds a lock that Grant or Release
+	// needs. After seal returns, the generator takes no more IDs from its
+	// grants, and every ID it took has a tick below the result (0 without a
+	// grant). The generator calls unbind after each Release, and Bind again
+	// before it repeats a Release.
 	Bind(seal func() (used int64)) (unbind func(), err error)
 }
 
@@ -92,14 +93,14 @@ func (b *binding) Bind(func() int64) (func(), error) {
 }
 
 // Unguarded returns a fence for a bare node number. It is not safe over
-// restarts: a process that starts again too soon, or after the clock stepped
-// back, repeats IDs. Nor does it know whether another process uses the same
-// number. Use a lease or package statefile instead.
+// restarts: a process that starts again too soon, or after the clock
+// stepped back, repeats IDs. Nor does it know whether another process uses
+// the same number. Use a lease or package statefile instead.
 //
-// Within one process a fence is safe, also when a new generator follows an old
-// one on it. Two fences of one number do not know each other, and their
-// generators repeat IDs: share one. New returns an error for a node that the
-// layout does not have.
+// Within one process a fence is safe, also when a new generator follows an
+// old one on it. Two fences of one number do not know each other, and their
+// generators repeat IDs: share one. New returns an error for a node that
+// the layout does not have.
 func Unguarded(s *Scheme, node int64) Fence { return &static{scheme: s, node: node} }
 
 type static struct {
@@ -132,8 +133,8 @@ func (f *static) Release(_ context.Context, _ Grant, used int64) error {
 	return nil
 }
 
-// hold is a grant in use: a track for each rollback value, and the facts that
-// the fence needs at the end.
+// hold is a grant in use: a track for each rollback value, and the facts
+// that the fence needs at the end.
 type hold struct {
 	grant  Grant // as first given; tracks know the current until
 	scheme *Scheme
@@ -148,8 +149,8 @@ type hold struct {
 	used int64 // first tick of which nothing was taken; valid when done
 }
 
-// newHold returns the hold of a grant in normal form, for ticks from start on.
-// m is the machine before the fence was asked.
+// newHold returns the hold of a grant in normal form, for ticks from start
+// on. m is the machine before the fence was asked.
 func newHold(s *Scheme, m world.Machine, gr Grant, start, now, lead int64) (*hold, error) {
 	l := s.layout
 	switch {
@@ -175,7 +176,8 @@ func newHold(s *Scheme, m world.Machine, gr Grant, start, now, lead int64) (*hol
 		return nil, fmt.Errorf("snowfence: %d IDs of a tick × %d nodes with a lead of %d ticks "+
 			"are more positions than a word holds", h.seqs<<s.scatterBits, gr.Nodes, lead)
 	}
-	// Positions start late enough to include the present, whatever the span.
+	// Positions start late enough to include the present, whatever the
+	// span.
 	from := min(max(gr.From, now-int64(maxPosition/2/span)), gr.Until-1)
 	for r := range int64(1) << s.rollBits {
 		t := &track{
@@ -201,9 +203,9 @@ func (h *hold) overlaps(gr Grant) bool {
 	return gr.Node < h.grant.Node+h.grant.Nodes && h.grant.Node < gr.Node+gr.Nodes
 }
 
-// raiseEnd moves the end of all tracks up to until, and the tick to ask again
-// to two thirds of the time gained. It reports whether it gained any; a lower
-// until changes nothing. The generator's mutex must be held.
+// raiseEnd moves the end of all tracks up to until, and the tick to ask
+// again to two thirds of the time gained. It reports whether it gained any;
+// a lower until changes nothing. The generator's mutex must be held.
 func (h *hold) raiseEnd(until, now int64) bool {
 	raised := false
 	for _, t := range h.tracks {
@@ -238,8 +240,8 @@ func (h *hold) seal() int64 {
 		end := t.word.Swap(sealed)
 		t.closeFastPath()
 		if end > 0 {
-			// Positions that were taken too late moved the word past its end,
-			// unused.
+			// Positions that were taken too late moved the word past its
+			// end, unused.
 			h.used = max(h.used, min(t.from+int64((end-1)/t.span)+1, h.until()))
 		}
 	}

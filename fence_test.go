@@ -74,9 +74,9 @@ func (f *seized) Grant(ctx context.Context, after int64) (Grant, error) {
 
 func (f *seized) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
-// TestRevokedBetweenBindAndInstall: a first grant that is taken back before the
-// generator has it is not used, and the generator asks again, as long as it may
-// wait.
+// TestRevokedBetweenBindAndInstall: a first grant that is taken back before
+// the generator has it is not used, and the generator asks again, as long
+// as it may wait.
 func TestRevokedBetweenBindAndInstall(t *testing.T) {
 	clock, s := newFakeClock(), testScheme(t, "twitter")
 	now := s.Layout().TickOf(clock.wall)
@@ -93,8 +93,8 @@ func TestRevokedBetweenBindAndInstall(t *testing.T) {
 	}
 }
 
-// TestRevokedBetweenAnswerAndInstall: so is a later one, and the generator asks
-// again.
+// TestRevokedBetweenAnswerAndInstall: so is a later one, and the generator
+// asks again.
 func TestRevokedBetweenAnswerAndInstall(t *testing.T) {
 	clock, s := newFakeClock(), testScheme(t, "twitter")
 	now := s.Layout().TickOf(clock.wall)
@@ -117,9 +117,9 @@ func TestRevokedBetweenAnswerAndInstall(t *testing.T) {
 	t.Error("no ID of the grant after the one that was taken back")
 }
 
-// With rollback bits a step back shows in the timestamps, and every ID is still
-// new: each step takes another value, until none is left whose word is not
-// ahead of the clock.
+// With rollback bits a step back shows in the timestamps, and every ID is
+// still new: each step takes another value, until none is left whose word
+// is not ahead of the clock.
 func TestRollbackStampsTheTrueTime(t *testing.T) {
 	s := testScheme(t, "rollback")
 	clock := newFakeClock()
@@ -141,8 +141,8 @@ func TestRollbackStampsTheTrueTime(t *testing.T) {
 	if w := isReason(t, err, ErrExhausted); !w.Behind {
 		t.Errorf("after as many steps back as there are values: %+v", w)
 	}
-	// The first value whose word is not ahead is free again, and its ticks go
-	// on where they ended.
+	// The first value whose word is not ahead is free again, and its ticks
+	// go on where they ended.
 	clock.step(time.Second + time.Millisecond)
 	ids := take(t, g, 6)
 	if p, _ := s.Decode(ids[0]); p.Rollback != 3 || p.Time.UnixMilli() != clock.wall.UnixMilli() {
@@ -170,8 +170,8 @@ func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
 	ids = append(ids, take(t, g, 5)...)
 	f.set(Grant{}, nil)
 	f.seal()
-	// A fence that hands the same node out again from where it began is wrong,
-	// and no duplicate comes of it.
+	// A fence that hands the same node out again from where it began is
+	// wrong, and no duplicate comes of it.
 	f.set(Grant{Node: 1, From: now - 4000, Until: now + 2000}, nil)
 	clock.step(2 * time.Second)
 	id, err := g.Next(t.Context())
@@ -183,9 +183,9 @@ func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
 	checkUnique(t, ids)
 }
 
-// A generator takes another rollback value where its word is a tick or more too
-// far and the other's is not ahead of the clock, and only while its hold is not
-// sealed and the clock is in its grant.
+// A generator takes another rollback value where its word is a tick or more
+// too far and the other's is not ahead of the clock, and only while its
+// hold is not sealed and the clock is in its grant.
 func TestSwitchRollback(t *testing.T) {
 	const span = 16
 	s := testScheme(t, "time=40,node=3,rollback=2,seq=4")

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Fill writes new IDs to dst, and returns how many. Those with the same bits
-// above the time increase. It takes them in runs, each with one atomic step and
-// one clock read. For each run it waits as Next does. If it gives up, the first
-// n IDs are good, and err has the reason.
+// Fill writes new IDs to dst, and returns how many. Those with the same
+// bits above the time increase. It takes them in runs, each with one atomic
+// step and one clock read. For each run it waits as Next does. If it gives
+// up, the first n IDs are good, and err has the reason.
 func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	for again := true; again; {
 		machine := g.machine.Now()
@@ -60,8 +60,8 @@ func (r Run) All() iter.Seq[ID] {
 }
 
 // Runs appends runs of n new IDs in all to dst, in the order of Fill. A run
-// ends where its tick or its node's sequence ends. It waits as Fill does; after
-// an error the runs it returns are good. Encrypted IDs have no runs.
+// ends where its tick or its node's sequence ends. It waits as Fill does;
+// after an error the runs it returns are good. Encrypted IDs have no runs.
 func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) (all []Run, err error) {
 	if g.scheme.Encrypted() {
 		return dst, fmt.Errorf("snowfence: encrypted IDs come in no runs: use Fill")
@@ -104,8 +104,8 @@ func (t *track) write(dst []ID, pos, count uint64) int {
 	return int(count)
 }
 
-// count64 writes id, id+step, id+2×step, … Unrolled by hand it takes half the
-// time.
+// count64 writes id, id+step, id+2×step, … Unrolled by hand it takes half
+// the time.
 func count64(dst []ID, id, step ID) {
 	s2, s3, s4 := 2*step, 3*step, 4*step
 	for len(dst) >= 16 {
@@ -138,17 +138,17 @@ func count64(dst []ID, id, step ID) {
 	}
 }
 
-// batchSize is the longest run that an encrypted generator makes ahead. Runs
-// grow to it while they are used up in their tick, and shrink when most of one
-// is lost.
+// batchSize is the longest run that an encrypted generator makes ahead.
+// Runs grow to it while they are used up in their tick, and shrink when
+// most of one is lost.
 const batchSize = 256
 
 // batch is a run of positions, encrypted at once because that is many times
-// faster. It is used only in its own tick, so timestamps are the times of the
-// calls, and only while its grant is in use.
+// faster. It is used only in its own tick, so timestamps are the times of
+// the calls, and only while its grant is in use.
 //
-// Invariant: an ID is given out at most once, by the add that moved next past
-// it.
+// Invariant: an ID is given out at most once, by the add that moved next
+// past it.
 type batch struct {
 	t    *track
 	tick int64        // of its first position, after t.from; the others are not before it
@@ -199,8 +199,8 @@ func (b *batch) renew(g *Generator) bool {
 	return true
 }
 
-// newBatch makes the batch after old and takes its first ID, or reports false
-// if there is no position now.
+// newBatch makes the batch after old and takes its first ID, or reports
+// false if there is no position now.
 func (g *Generator) newBatch(old *batch) (ID, bool) {
 	g.batchMu.Lock()
 	if g.batch.Load() != old {
@@ -222,8 +222,8 @@ func (g *Generator) newBatch(old *batch) (ID, bool) {
 	return b.ids[0], true
 }
 
-// resize returns how many positions to take after size, of which lost were not
-// used in their tick.
+// resize returns how many positions to take after size, of which lost were
+// not used in their tick.
 func resize(size, lost, most uint64) uint64 {
 	switch {
 	case lost == 0:

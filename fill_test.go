@@ -79,8 +79,8 @@ func TestRunsOfEncryptedIDs(t *testing.T) {
 	}
 }
 
-// One generator over a block of nodes: as many more IDs in a tick, increasing,
-// all inside.
+// One generator over a block of nodes: as many more IDs in a tick,
+// increasing, all inside.
 func TestBlocksOfNodes(t *testing.T) {
 	for _, c := range []struct {
 		spec  string

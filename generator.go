@@ -13,40 +13,41 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// TimeSource reads the wall clock and a monotonic time, which starts anywhere
-// and never steps. nil means the system's clocks, and only those have a fast
-// path. Others are for tests and simulations. It must be safe for concurrent
-// use.
+// TimeSource reads the wall clock and a monotonic time, which starts
+// anywhere and never steps. nil means the system's clocks, and only those
+// have a fast path. Others are for tests and simulations. It must be safe
+// for concurrent use.
 type TimeSource func() (wall time.Time, mono time.Duration)
 
 // Config says how a [Generator] works. Only Fence is required.
 type Config struct {
 	Fence Fence // where the grants come from; it serves one generator at a time
 
-	// Lead is how many ticks IDs may run ahead of the clock when a tick is used
-	// up, and how far the clock may step back unnoticed. 0 means none, as in
-	// classic Snowflake; snow-drift uses 2000.
+	// Lead is how many ticks IDs may run ahead of the clock when a tick is
+	// used up, and how far the clock may step back unnoticed. 0 means none,
+	// as in classic Snowflake; snow-drift uses 2000.
 	Lead int64
 
-	// MaxWait is how long Next and Fill wait before they return a [WaitError].
-	// 0 means one second; negative means not at all. ctx may end the wait
-	// earlier.
+	// MaxWait is how long Next and Fill wait before they return a
+	// [WaitError]. 0 means one second; negative means not at all. ctx may
+	// end the wait earlier.
 	MaxWait time.Duration
 
-	// Coarse reads the clock about once a millisecond instead of on every call,
-	// which is several times faster. Timestamps are then late by up to a
-	// millisecond, and by a few on a busy machine (see
-	// BenchmarkCoarseLateness). The first ID after a pause is exact. Uniqueness
-	// and order do not depend on it.
+	// Coarse reads the clock about once a millisecond instead of on every
+	// call, which is several times faster. Timestamps are then late by up
+	// to a millisecond, and by a few on a busy machine (see
+	// BenchmarkCoarseLateness). The first ID after a pause is exact.
+	// Uniqueness and order do not depend on it.
 	Coarse bool
 
-	// Spread makes id % n even for generators that make few IDs, for example to
-	// choose a shard. Without it, most IDs have the lowest sequence number, and
-	// some remainders come far more often. With it, the first ID of each tick
-	// has a random one of the Spread lowest sequence numbers. A multiple of n
-	// is best. On average it costs half of these numbers in each tick. 0 means
-	// none. New refuses it where it has no effect: in encrypted layouts, and
-	// where the sequence is not in the lowest bits.
+	// Spread makes id % n even for generators that make few IDs, for
+	// example to choose a shard. Without it, most IDs have the lowest
+	// sequence number, and some remainders come far more often. With it,
+	// the first ID of each tick has a random one of the Spread lowest
+	// sequence numbers. A multiple of n is best. On average it costs half
+	// of these numbers in each tick. 0 means none. New refuses it where it
+	// has no effect: in encrypted layouts, and where the sequence is not in
+	// the lowest bits.
 	Spread int64
 
 	// Time replaces the system's clocks in tests; nil means the system's
@@ -54,13 +55,13 @@ type Config struct {
 	Time TimeSource
 }
 
-// Generator makes IDs inside the grants of a fence. It is safe for concurrent
-// use.
+// Generator makes IDs inside the grants of a fence. It is safe for
+// concurrent use.
 //
-// Its IDs increase in the order in which calls take them, with the same bits
-// above the time. So do IDs of one node over restarts and from holder to
-// holder. Layouts with rollback bits are the exception: after the clock stepped
-// back, IDs have the time of the clock.
+// Its IDs increase in the order in which calls take them, with the same
+// bits above the time. So do IDs of one node over restarts and from holder
+// to holder. Layouts with rollback bits are the exception: after the clock
+// stepped back, IDs have the time of the clock.
 type Generator struct {
 	cur    atomic.Pointer[track]
 	mode   mode
@@ -101,9 +102,9 @@ const (
 	batched // encrypted IDs, made ahead
 )
 
-// New starts a generator: it claims the fence and waits for the first grant, at
-// most MaxWait, or a second if that is negative. It fails with [ErrBound] if
-// the fence serves another generator.
+// New starts a generator: it claims the fence and waits for the first
+// grant, at most MaxWait, or a second if that is negative. It fails with
+// [ErrBound] if the fence serves another generator.
 func New(c Config) (*Generator, error) {
 	switch {
 	case c.Fence == nil:
@@ -181,8 +182,8 @@ func (g *Generator) takeFirst(wait time.Duration) (err error) {
 	return nil
 }
 
-// beginFirst puts the first grant to use. again means that the fence revoked a
-// grant since it was asked.
+// beginFirst puts the first grant to use. again means that the fence
+// revoked a grant since it was asked.
 func (g *Generator) beginFirst(ctx context.Context, now int64) (again bool, err error) {
 	g.mu.Lock()
 	revoked := g.revoked
@@ -218,8 +219,8 @@ func (g *Generator) beginFirst(ctx context.Context, now int64) (again bool, err 
 func (g *Generator) Scheme() *Scheme { return g.scheme }
 
 // Ahead returns how far the time of the next ID is ahead of the clock: in a
-// burst, or after the clock stepped back. It uses up no ID, and is 0 where none
-// can be made.
+// burst, or after the clock stepped back. It uses up no ID, and is 0 where
+// none can be made.
 func (g *Generator) Ahead() time.Duration {
 	t := g.cur.Load()
 	w := t.word.Load()
@@ -230,8 +231,8 @@ func (g *Generator) Ahead() time.Duration {
 	return time.Duration(max(tick-g.clock.Tick(), 0)) * g.scheme.layout.Tick
 }
 
-// Grant returns the grant in use, with its present Until, and false if there is
-// none.
+// Grant returns the grant in use, with its present Until, and false if
+// there is none.
 func (g *Generator) Grant() (Grant, bool) {
 	t := g.cur.Load()
 	if t.hold == nil || t.hold.sealed() {

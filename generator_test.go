@@ -67,8 +67,8 @@ func TestOneFenceServesOneGenerator(t *testing.T) {
 	checkIncreasing(t, ids)
 }
 
-// Steps back inside one process: no ID twice, IDs go on at once (the anchored
-// clock does not step), and the time comes back to the truth.
+// Steps back inside one process: no ID twice, IDs go on at once (the
+// anchored clock does not step), and the time comes back to the truth.
 func TestClockStepsBackInTheProcess(t *testing.T) {
 	for _, back := range []time.Duration{40 * time.Millisecond, time.Second, time.Hour} {
 		for _, coarse := range []bool{false, true} {
@@ -118,8 +118,8 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 	take(t, g, 3)
 }
 
-// Between the fence's answer and its use the clock may move by years: nothing
-// is made outside of the grant for that.
+// Between the fence's answer and its use the clock may move by years:
+// nothing is made outside of the grant for that.
 func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	s := testScheme(t, "time=33,seq=30,tick=100ms,epoch=2020-01-01")
 	now := s.Layout().TickOf(newFakeClock().wall)

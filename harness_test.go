@@ -40,8 +40,8 @@ func (c *fakeClock) step(d time.Duration) {
 	c.wall = c.wall.Add(d)
 }
 
-// stepped is a TimeSource for synctest bubbles: the bubble's time, with a wall
-// clock that can be stepped.
+// stepped is a TimeSource for synctest bubbles: the bubble's time, with a
+// wall clock that can be stepped.
 type stepped struct {
 	start  time.Time
 	offset atomic.Int64
@@ -56,12 +56,12 @@ func (c *stepped) now() (time.Time, time.Duration) {
 
 func (c *stepped) step(d time.Duration) { c.offset.Add(int64(d)) }
 
-// bubbleSpec is Twitter's division with an epoch before the year 2000, in which
-// synctest's clock starts.
+// bubbleSpec is Twitter's division with an epoch before the year 2000, in
+// which synctest's clock starts.
 const bubbleSpec = "time=41,node=10,seq=12,epoch=1999-01-01"
 
-// script is a fence that gives what the test tells it to, and keeps a ledger of
-// it. With nothing to give, Grant waits.
+// script is a fence that gives what the test tells it to, and keeps a
+// ledger of it. With nothing to give, Grant waits.
 type script struct {
 	binding
 	scheme *Scheme
@@ -118,8 +118,8 @@ func (f *script) Grant(ctx context.Context, after int64) (Grant, error) {
 
 func (f *script) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
-// atHand is Held for fences of tests: what they grant to a caller that does not
-// wait.
+// atHand is Held for fences of tests: what they grant to a caller that does
+// not wait.
 func atHand(f Fence, after int64) (Grant, bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -163,7 +163,8 @@ func newGenerator(t testing.TB, c Config) *Generator {
 	return g
 }
 
-// take returns n IDs from TryNext, and fails the test where there are fewer.
+// take returns n IDs from TryNext, and fails the test where there are
+// fewer.
 func take(t testing.TB, g *Generator, n int) []ID {
 	t.Helper()
 	ids := make([]ID, 0, n)

@@ -60,8 +60,8 @@ func TestGrantsAtTheEdgesOfALayout(t *testing.T) {
 	}
 }
 
-// The position of each ID counts those below it: the positions of a grant are
-// all its IDs, in increasing order. Pieces say the same.
+// The position of each ID counts those below it: the positions of a grant
+// are all its IDs, in increasing order. Pieces say the same.
 func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 	for _, c := range []struct {
 		spec  string
@@ -138,8 +138,8 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 	}
 }
 
-// What lies before the start is not used again, and positions start late enough
-// for the present to be among them.
+// What lies before the start is not used again, and positions start late
+// enough for the present to be among them.
 func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
 	for _, c := range []struct {
@@ -163,8 +163,8 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 		}
 	}
 
-	// With 2^50 positions in a tick, 2^10 ticks before now are as many as half
-	// a word has room for.
+	// With 2^50 positions in a tick, 2^10 ticks before now are as many as
+	// half a word has room for.
 	w := testScheme(t, "time=14,seq=31,node=19")
 	whole := Grant{Nodes: 1 << 19, Until: 1 << 14}
 	for _, c := range []struct{ now, from, until int64 }{

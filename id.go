@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// ID is a unique 64-bit number. A [Layout] says what its bits mean; Twitter's
-// layout is:
+// ID is a unique 64-bit number. A [Layout] says what its bits mean;
+// Twitter's layout is:
 //
 //	63  62                                       22 21         12 11          0
 //	+---+-------------------------------------------+-------------+------------+
@@ -18,21 +18,21 @@ import (
 //	|   |                                           | node        | sequence   |
 //	+---+-------------------------------------------+-------------+------------+
 //
-// With the time in the highest bits, IDs sort by time. Encrypted IDs, and IDs
-// of layouts without a sign bit, can be negative. You can convert from and to
-// int64 and uint64: the bits stay the same.
+// With the time in the highest bits, IDs sort by time. Encrypted IDs, and
+// IDs of layouts without a sign bit, can be negative. You can convert from
+// and to int64 and uint64: the bits stay the same.
 //
-// JSON and text are a decimal string, because JavaScript rounds numbers beyond
-// 2^53. For other forms see [Encoding] and package public. Binary is 8 bytes,
-// big endian. SQL is a BIGINT.
+// JSON and text are a decimal string, because JavaScript rounds numbers
+// beyond 2^53. For other forms see [Encoding] and package public. Binary is
+// 8 bytes, big endian. SQL is a BIGINT.
 type ID int64
 
 // String returns the signed decimal number, as [Decimal] writes it.
 func (id ID) String() string { return Encoding{formDecimal}.Encode(id) }
 
-// Format implements [fmt.Formatter]; without it, %x would write the characters
-// of String in hex. The verbs x, X, o, O and b write the unsigned number; d, v
-// and s write the signed decimal.
+// Format implements [fmt.Formatter]; without it, %x would write the
+// characters of String in hex. The verbs x, X, o, O and b write the
+// unsigned number; d, v and s write the signed decimal.
 func (id ID) Format(f fmt.State, verb rune) {
 	var value any = int64(id)
 	switch verb {
@@ -62,8 +62,8 @@ func unmarshal[T string | []byte](id *ID, text T) error {
 	return nil
 }
 
-// MarshalJSON returns the decimal text as a JSON string. The error is always
-// nil.
+// MarshalJSON returns the decimal text as a JSON string. The error is
+// always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, maxLen+2)
 	b = append(b, '"')
@@ -71,8 +71,8 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads a decimal integer from a JSON string or number, without
-// fraction, exponent or escapes. null leaves the ID unchanged.
+// UnmarshalJSON reads a decimal integer from a JSON string or number,
+// without fraction, exponent or escapes. null leaves the ID unchanged.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -83,8 +83,8 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return unmarshal(id, data)
 }
 
-// MarshalBinary returns the decimal text, because Redis clients write it, and
-// all others read that. The error is always nil.
+// MarshalBinary returns the decimal text, because Redis clients write it,
+// and all others read that. The error is always nil.
 func (id ID) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
 // UnmarshalBinary reads decimal text, and 8 bytes, big endian, that are no
@@ -100,10 +100,10 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 // Value implements [driver.Valuer]: an ID is an int64 to a database.
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan implements sql.Scanner for integers, decimal text, and IDs, which ent
-// passes to it. It refuses floating-point numbers, which may be rounded, and
-// unsigned numbers beyond 2^63-1, which Value cannot write. It refuses NULL:
-// use sql.Null[ID].
+// Scan implements sql.Scanner for integers, decimal text, and IDs, which
+// ent passes to it. It refuses floating-point numbers, which may be
+// rounded, and unsigned numbers beyond 2^63-1, which Value cannot write. It
+// refuses NULL: use sql.Null[ID].
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:

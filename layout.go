@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/ff1"
 )
 
-// Names of fields with a fixed meaning. A field with any other name is a part
-// of the node.
+// Names of fields with a fixed meaning. A field with any other name is a
+// part of the node.
 const (
 	FieldTime     = "time"
 	FieldSequence = "sequence"
@@ -17,11 +17,12 @@ const (
 	FieldNode     = "node"
 	FieldKey      = "key" // number of the secret, not encrypted; see FF1
 
-	// FieldScatter stands above the time. The generator chooses its value, so
-	// that the IDs of a time are spread over that many ranges.
+	// FieldScatter stands above the time. The generator chooses its value,
+	// so that the IDs of a time are spread over that many ranges.
 	FieldScatter = "scatter"
 
-	// FieldTag is a number of the caller, on an ID that is unique without it.
+	// FieldTag is a number of the caller, on an ID that is unique without
+	// it.
 	FieldTag = "tag"
 )
 
@@ -32,16 +33,16 @@ const (
 	// Plain IDs are not encrypted.
 	Plain Cipher = ""
 
-	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of
-	// all IDs are negative. A namespace can never change its secret, because
-	// two secrets can encrypt different IDs to one number.
+	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half
+	// of all IDs are negative. A namespace can never change its secret,
+	// because two secrets can encrypt different IDs to one number.
 	SPARX Cipher = "sparx"
 
 	// FF1 encrypts the layout's own width with NIST's format-preserving FF1
-	// over AES: IDs stay positive with 63 bits, safe for JavaScript with 53. A
-	// layout may have a key field: the highest bits, not encrypted, hold the
-	// number of the secret. So IDs of two secrets are never equal, and secrets
-	// can be rotated.
+	// over AES: IDs stay positive with 63 bits, safe for JavaScript with
+	// 53. A layout may have a key field: the highest bits, not encrypted,
+	// hold the number of the secret. So IDs of two secrets are never equal,
+	// and secrets can be rotated.
 	FF1 Cipher = "ff1"
 )
 
@@ -52,7 +53,8 @@ const (
 	// maxSequenceBits leaves room for some ticks in a generator's word.
 	maxSequenceBits = 53
 
-	// maxRollbackBits bounds the words of one grant: one per rollback value.
+	// maxRollbackBits bounds the words of one grant: one per rollback
+	// value.
 	maxRollbackBits = 6
 
 	// maxScatterBits bounds the ranges of a span of time.
@@ -67,8 +69,8 @@ type Field struct {
 	Bits int // width, from 1 up
 }
 
-// Layout says how the bits of an ID are divided, when its time starts and how
-// fast it runs.
+// Layout says how the bits of an ID are divided, when its time starts and
+// how fast it runs.
 //
 //	 63                                                                  0
 //	┌─┬─────────────────────────────────────────┬──────────┬────────────┐
@@ -78,8 +80,8 @@ type Field struct {
 // Fields stand from the highest bit down to bit 0, and have at most 64 bits
 // together. With 64, the top bit of the time is the sign bit, and IDs turn
 // negative half-way through ([Layout.NegativeFrom]). Mostly the time stands
-// first. A scatter field, a tag and parts of the node may stand above it: then
-// IDs are in the order of time where those bits are the same.
+// first. A scatter field, a tag and parts of the node may stand above it:
+// then IDs are in the order of time where those bits are the same.
 //
 // A Layout is a plain value: build one, take one of the [Presets], or parse
 // a spec with [ParseLayout]. [NewScheme] validates it. Do not change Fields
@@ -108,8 +110,8 @@ func (l Layout) norm() Layout {
 	return l
 }
 
-// Bits returns the width of the named field; 0 if there is none. [FieldNode]
-// means all node parts together.
+// Bits returns the width of the named field; 0 if there is none.
+// [FieldNode] means all node parts together.
 func (l Layout) Bits(name string) int {
 	n := 0
 	for _, f := range l.Fields {
@@ -148,8 +150,8 @@ func (l Layout) Width() int {
 	return n
 }
 
-// NodeParts returns the parts of the node, from the highest down. Together they
-// are the node.
+// NodeParts returns the parts of the node, from the highest down. Together
+// they are the node.
 func (l Layout) NodeParts() []Field {
 	var parts []Field
 	for _, f := range l.Fields {

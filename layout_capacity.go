@@ -26,16 +26,17 @@ func (l Layout) Capacity() Capacity {
 	return c
 }
 
-// EndOfLife returns the first instant without a tick, at most the end of the
-// year
+// EndOfLife returns the first instant without a tick, at most the end of
+// the year
 // 9999. Generators return [ErrLifetime] from then on.
 func (l Layout) EndOfLife() time.Time {
 	return l.norm().timeOf(1 << l.Bits(FieldTime))
 }
 
 // NegativeFrom returns the instant from which IDs are negative as signed
-// numbers, and false if they never are. If all 64 bits are encrypted, or the
-// time is not the highest field of 64, some are negative from the epoch on.
+// numbers, and false if they never are. If all 64 bits are encrypted, or
+// the time is not the highest field of 64, some are negative from the epoch
+// on.
 func (l Layout) NegativeFrom() (time.Time, bool) {
 	if l.Cipher == SPARX || l.Width() == 64 && (l.Cipher == FF1 || l.aboveTime() > 0) {
 		return l.norm().Epoch, true
@@ -46,8 +47,8 @@ func (l Layout) NegativeFrom() (time.Time, bool) {
 	return l.norm().timeOf(1 << (l.Bits(FieldTime) - 1)), true
 }
 
-// JSSafeUntil returns the instant from which IDs can pass 2^53−1, the largest
-// integer of JavaScript, and false if they never do.
+// JSSafeUntil returns the instant from which IDs can pass 2^53−1, the
+// largest integer of JavaScript, and false if they never do.
 func (l Layout) JSSafeUntil() (time.Time, bool) {
 	below := l.Width() - l.Bits(FieldTime)
 	if l.Width() <= 53 && l.Cipher != SPARX {
@@ -92,8 +93,8 @@ func (l Layout) timeOf(tick uint64) time.Time {
 	return t
 }
 
-// TickOf returns the tick that holds t, negative before the epoch. The layout
-// may have too few bits for it.
+// TickOf returns the tick that holds t, negative before the epoch. The
+// layout may have too few bits for it.
 func (l Layout) TickOf(t time.Time) int64 {
 	l = l.norm()
 	sec := t.Unix() - l.Epoch.Unix()
@@ -124,8 +125,8 @@ func (l Layout) TickOf(t time.Time) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// TickFrom returns the first tick that begins at t or later, negative before
-// the epoch. The layout may have too few bits for it.
+// TickFrom returns the first tick that begins at t or later, negative
+// before the epoch. The layout may have too few bits for it.
 func (l Layout) TickFrom(t time.Time) int64 {
 	tick := l.TickOf(t)
 	if tick < math.MaxInt64 && l.TimeOf(tick).Before(t) {

@@ -13,9 +13,9 @@ type Preset struct {
 
 const (
 	// 41 bits of milliseconds since 2025, 10 of node, 12 of sequence. Every
-	// tool knows this division, and 63 bits keep IDs positive. The recent epoch
-	// lasts until September 2094, fourteen years longer than Twitter's, and
-	// keeps IDs a digit shorter for years.
+	// tool knows this division, and 63 bits keep IDs positive. The recent
+	// epoch lasts until September 2094, fourteen years longer than
+	// Twitter's, and keeps IDs a digit shorter for years.
 	specDefault = "time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"
 
 	specBwmarrin  = "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
@@ -55,7 +55,8 @@ func presets() []struct{ name, spec, about string } {
 			"instagram", "time=41,shard=13,seq=10,epoch=2011-08-24T21:07:01.721Z,tick=1ms",
 			"Instagram: a shard per database",
 		},
-		// Midnight in Beijing. It ran out for its first users in November 2024.
+		// Midnight in Beijing. It ran out for its first users in November
+		// 2024.
 		{
 			"baidu", "time=28,node=22,seq=13,epoch=2016-05-19T16:00:00Z,tick=1s",
 			"Baidu uid-generator, seconds",
@@ -70,8 +71,8 @@ func presets() []struct{ name, spec, about string } {
 	}
 }
 
-// Presets returns every known layout, in the order to show them in. The caller
-// owns the slice.
+// Presets returns every known layout, in the order to show them in. The
+// caller owns the slice.
 func Presets() []Preset {
 	var list []Preset
 	for _, p := range presets() {

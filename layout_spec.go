@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// reservedKey reports whether the spec uses a word for something else than a
-// field.
+// reservedKey reports whether the spec uses a word for something else than
+// a field.
 func reservedKey(s string) bool {
 	switch s {
 	case "epoch", "tick", "first", "last", "order", "seq", "cipher":
@@ -24,8 +24,8 @@ func reservedKey(s string) bool {
 //
 //	time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms
 //
-// Fields stand from the highest bit down; first, last and cipher follow where
-// they are set.
+// Fields stand from the highest bit down; first, last and cipher follow
+// where they are set.
 func (l Layout) String() string {
 	l = l.norm()
 	var b strings.Builder
@@ -77,16 +77,17 @@ func (l *Layout) UnmarshalText(text []byte) error {
 // ParseLayout reads the name of a preset ([Presets]), or a spec: key=value
 // pairs with commas between them.
 //
-//   - time, seq, rollback, scatter, tag, node, or any other name for a part of
-//     the node: the width of that field in bits. Fields stand from the highest
-//     bit down.
-//   - epoch: an RFC 3339 time or a date; the epoch of [Default] when left out.
+//   - time, seq, rollback, scatter, tag, node, or any other name for a part
+//     of the node: the width of that field in bits. Fields stand from the
+//     highest bit down.
+//   - epoch: an RFC 3339 time or a date; the epoch of [Default] when left
+//     out.
 //   - tick: a duration such as 1ms or 10ms; 1ms when left out.
 //   - first, last: the usable sequence numbers; all when left out.
-//   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the key
-//     number.
-//   - order: node-first or node-last, to put the node parts above or below the
-//     sequence, wherever they stand in the spec.
+//   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the
+//     key number.
+//   - order: node-first or node-last, to put the node parts above or below
+//     the sequence, wherever they stand in the spec.
 //
 // The result is valid; errors match [ErrInvalidLayout] and name the key.
 func ParseLayout(spec string) (Layout, error) {
@@ -129,8 +130,8 @@ func ParseLayout(spec string) (Layout, error) {
 	return l.norm(), nil
 }
 
-// orderFields puts the nodes before (-1) or after (1) the other fields below
-// the time.
+// orderFields puts the nodes before (-1) or after (1) the other fields
+// below the time.
 func (l *Layout) orderFields(side int) {
 	at := func(name string) int {
 		return slices.IndexFunc(l.Fields, func(f Field) bool { return f.Name == name })
@@ -194,8 +195,8 @@ func (l *Layout) setField(key, value string, order *string) (err error) {
 	return err
 }
 
-// misspelled says which part of the node has the name of something else, but
-// for one letter; "" if none has.
+// misspelled says which part of the node has the name of something else,
+// but for one letter; "" if none has.
 func (l Layout) misspelled() string {
 	for _, f := range l.NodeParts() {
 		if word := meant(f.Name); word != "" {
@@ -205,8 +206,8 @@ func (l Layout) misspelled() string {
 	return ""
 }
 
-// meant returns the word of the spec that a name differs from by one letter, or
-// in case; "" if there is none.
+// meant returns the word of the spec that a name differs from by one
+// letter, or in case; "" if there is none.
 func meant(name string) string {
 	lower := strings.ToLower(name)
 	for _, word := range []string{
@@ -220,8 +221,8 @@ func meant(name string) string {
 	return ""
 }
 
-// oneOff reports whether a letter more, less, changed, or two letters swapped
-// make a out of b.
+// oneOff reports whether a letter more, less, changed, or two letters
+// swapped make a out of b.
 func oneOff(a, b string) bool {
 	if len(a) < len(b) {
 		a, b = b, a

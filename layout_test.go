@@ -74,8 +74,9 @@ func TestEndOfLife(t *testing.T) {
 		spec, end, negative, js string
 	}{
 		// Where the instants have been published: Twitter's end
-		// 2080-07-10T17:30:30.208Z is its last tick, so life ends a tick later;
-		// uid-generator's users ran out on 2024-11-20 (uid-generator#100).
+		// 2080-07-10T17:30:30.208Z is its last tick, so life ends a tick
+		// later; uid-generator's users ran out on 2024-11-20
+		// (uid-generator#100).
 		{"twitter", "2080-07-10T17:30:30.209Z", "", "2010-11-28T22:14:18.305Z"},
 		{"baidu", "2024-11-20T21:24:16+08:00", "", "2016-05-22T16:49:04Z"},
 		{"discord", "2154-05-15T07:35:11.104Z", "2084-09-06T15:47:35.552Z", "2015-01-25T20:31:23.648Z"},

@@ -8,18 +8,19 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// maxBlock makes a block's atomic step and clock read a small share of each ID.
+// maxBlock makes a block's atomic step and clock read a small share of each
+// ID.
 const maxBlock = 1024
 
 // Local is a handle on a generator for one goroutine. It takes positions in
-// blocks, so that goroutines do not compete for one word of memory. The IDs of
-// one handle increase, with the same bits above the time. IDs of several
+// blocks, so that goroutines do not compete for one word of memory. The IDs
+// of one handle increase, with the same bits above the time. IDs of several
 // handles are unique, but not in the order of the calls. It is not safe for
 // concurrent use.
 //
-// A handle drops the rest of its block when the tick moves on, so keep one per
-// worker, not per request. It needs no Close, and outlives renewals and changes
-// of the grant.
+// A handle drops the rest of its block when the tick moves on, so keep one
+// per worker, not per request. It needs no Close, and outlives renewals and
+// changes of the grant.
 type Local struct {
 	id, step ID            // the ID given out last, and the distance to the next
 	last     ID            // of this piece; id when nothing is left
@@ -83,9 +84,9 @@ func (l *Local) take() ID {
 	return l.id
 }
 
-// current reports whether the tick of the IDs in hand is not over. For a coarse
-// generator the track tells: it says parked, later than any tick, once it is
-// sealed or no ticker keeps the time.
+// current reports whether the tick of the IDs in hand is not over. For a
+// coarse generator the track tells: it says parked, later than any tick,
+// once it is sealed or no ticker keeps the time.
 func (l *Local) current() bool {
 	if l.t.hold.gone.Load() {
 		return false // what is left is safe to use, but a closed generator should make nothing

@@ -21,8 +21,8 @@ var pinnedModules = map[string]bool{
 }
 
 // Go lets every module below our path import our internal packages. These
-// promise no compatibility, so a newer root would break an older store: only
-// modules that pin one version of the root may.
+// promise no compatibility, so a newer root would break an older store:
+// only modules that pin one version of the root may.
 func TestOnlyPinnedModulesImportInternalPackages(t *testing.T) {
 	work, err := os.ReadFile("go.work")
 	if err != nil {
@@ -39,8 +39,8 @@ func TestOnlyPinnedModulesImportInternalPackages(t *testing.T) {
 	}
 }
 
-// checkNoInternal reads every Go file below dir, whatever system the file is
-// for.
+// checkNoInternal reads every Go file below dir, whatever system the file
+// is for.
 func checkNoInternal(t *testing.T, dir string) {
 	t.Helper()
 	files := 0
@@ -72,9 +72,9 @@ func checkNoInternal(t *testing.T, dir string) {
 	}
 }
 
-// The library promises to bring nothing along: no package of the root module
-// needs more than the standard library, and its tests neither, because go.sum
-// of a user lists what go.mod requires.
+// The library promises to bring nothing along: no package of the root
+// module needs more than the standard library, and its tests neither,
+// because go.sum of a user lists what go.mod requires.
 func TestRootModuleNeedsOnlyTheStandardLibrary(t *testing.T) {
 	const imports = "{{if not .Standard}}{{.ImportPath}}{{end}}"
 	out, err := exec.Command("go", "list", "-deps", "-f", imports, "./...").Output()
@@ -99,8 +99,8 @@ func TestRootModuleNeedsOnlyTheStandardLibrary(t *testing.T) {
 	}
 }
 
-// TestPagesNameWhatExists looks for each name of Go that a page has in code,
-// such as lease.Options.TTL.
+// TestPagesNameWhatExists looks for each name of Go that a page has in
+// code, such as lease.Options.TTL.
 func TestPagesNameWhatExists(t *testing.T) {
 	found, packages := exportedNames(t)
 	if len(found) < 500 {
@@ -132,9 +132,9 @@ func TestPagesNameWhatExists(t *testing.T) {
 
 var quotedName = regexp.MustCompile("`\\*?([a-z]\\w*)\\.([A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
 
-// exportedNames returns all names that users can import, as package.Name and
-// package.Type.Name, whatever system a file is for, and the names of the
-// packages.
+// exportedNames returns all names that users can import, as package.Name
+// and package.Type.Name, whatever system a file is for, and the names of
+// the packages.
 func exportedNames(t *testing.T) (found, packages map[string]bool) {
 	t.Helper()
 	found, packages = map[string]bool{}, map[string]bool{}
@@ -161,7 +161,8 @@ func exportedNames(t *testing.T) (found, packages map[string]bool) {
 	return found, packages
 }
 
-// importable reports whether packages in a folder of the name can be imported.
+// importable reports whether packages in a folder of the name can be
+// imported.
 func importable(folder string) bool {
 	return folder != "internal" && folder != "testdata" && !strings.ContainsAny(folder[:1], "._")
 }

@@ -7,13 +7,14 @@ import (
 )
 
 // Next returns a new ID. The fast path neither waits nor looks at ctx.
-// Otherwise it waits for the next tick or a grant, at most Config.MaxWait and
-// until ctx ends, and then returns a [WaitError], [ErrLifetime] or [ErrClosed].
+// Otherwise it waits for the next tick or a grant, at most Config.MaxWait
+// and until ctx ends, and then returns a [WaitError], [ErrLifetime] or
+// [ErrClosed].
 func (g *Generator) Next(ctx context.Context) (ID, error) { return g.next(ctx, g.maxWait) }
 
-// TryNext returns a new ID without waiting; if there is none now, it returns
-// [ErrExhausted] or [ErrFenced]. It asks the fence for the grant that the next
-// call needs.
+// TryNext returns a new ID without waiting; if there is none now, it
+// returns [ErrExhausted] or [ErrFenced]. It asks the fence for the grant
+// that the next call needs.
 func (g *Generator) TryNext() (ID, error) { return g.next(context.Background(), -1) }
 
 // next is Next and TryNext, which the compiler inlines into their callers.
@@ -39,14 +40,14 @@ func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error)
 	return t.id(pos), nil
 }
 
-// tryExact and tryCoarse are the fast paths: one ID below the published limit,
-// if there is nothing to wait for.
+// tryExact and tryCoarse are the fast paths: one ID below the published
+// limit, if there is nothing to wait for.
 //
 // Invariant: a position becomes an ID at most once, because only the add or
-// swap that moved the word past it may use it, and only below an end of its own
-// track that was read before. The clock decides where the word moves to, never
-// the owner of a position. A copy of the machine has a copy of the word, so a
-// caller that took a position looks whether there is one.
+// swap that moved the word past it may use it, and only below an end of its
+// own track that was read before. The clock decides where the word moves
+// to, never the owner of a position. A copy of the machine has a copy of
+// the word, so a caller that took a position looks whether there is one.
 func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()
 	stall(afterTrack)
@@ -89,8 +90,8 @@ func (g *Generator) tryCoarse() (ID, bool) {
 	return t.pieceID(pos), true
 }
 
-// publish opens the fast path of an exact generator for the rest of a tick, if
-// sure is not 0. The word is at the start of that tick or above.
+// publish opens the fast path of an exact generator for the rest of a tick,
+// if sure is not 0. The word is at the start of that tick or above.
 func (t *track) publish(tick, sure int64, bound uint64) {
 	soft := t.soft.Load()
 	if sure == 0 || tick-t.from >= int64(soft) {
@@ -105,8 +106,9 @@ const (
 	// any block.
 	parked = math.MaxInt64
 
-	// A coarse generator reads the clock every coarseSpan, and after as many
-	// IDs as it made in the last one, because the ticker may get no processor.
+	// A coarse generator reads the clock every coarseSpan, and after as
+	// many IDs as it made in the last one, because the ticker may get no
+	// processor.
 	coarseSpan = time.Millisecond
 	minQuota   = 64
 	maxQuota   = 1 << 17
@@ -132,14 +134,16 @@ func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uin
 	if t.hold.gone.Load() {
 		t.closeFastPath() // it was sealed while we looked at the clock: handles must not take it for one that goes on
 	}
-	// After the limit, never before: a ticker that parks takes the limit back
-	// last, so either it undoes this limit or this starts another ticker.
+	// After the limit, never before: a ticker that parks takes the limit
+	// back last, so either it undoes this limit or this starts another
+	// ticker.
 	if g.ticking.CompareAndSwap(false, true) {
 		g.world.Go(g.keepTime)
 	}
 }
 
-// closeFastPath sends all takers to the slow path until a call publishes again.
+// closeFastPath sends all takers to the slow path until a call publishes
+// again.
 func (t *track) closeFastPath() {
 	t.coarse.Store(parked)
 	t.limit.Store(0)
@@ -168,8 +172,8 @@ func (g *Generator) keepTime() {
 			idle = 0
 		} else if idle++; idle == 2 {
 			g.ticking.Store(false)
-			// Read after the store: a later publish on another track starts a
-			// new ticker.
+			// Read after the store: a later publish on another track starts
+			// a new ticker.
 			g.cur.Load().closeFastPath()
 			return
 		}
@@ -188,8 +192,8 @@ func (g *Generator) keepTime() {
 	}
 }
 
-// point is a place between two atomic steps. Tests with the tag snowfence_stall
-// stop goroutines there for any length of time.
+// point is a place between two atomic steps. Tests with the tag
+// snowfence_stall stop goroutines there for any length of time.
 type point int
 
 const (

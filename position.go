@@ -8,20 +8,21 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Positions count the usable sequence numbers from the first tick of a grant:
-// position = (tick − from) × span + slot.
+// Positions count the usable sequence numbers from the first tick of a
+// grant: position = (tick − from) × span + slot.
 const (
-	// sealed replaces a word at its end. No bound reaches it; 2^63 adds would
-	// wrap it.
+	// sealed replaces a word at its end. No bound reaches it; 2^63 adds
+	// would wrap it.
 	sealed = uint64(1) << 63
 
 	// maxPosition leaves room for additions before a comparison.
 	maxPosition = uint64(1) << 61
 )
 
-// track is one grant, or one rollback value of it, and the word with its next
-// free position. All that gives a position its meaning stands beside the word
-// and never changes, so a position can only become an ID of this grant.
+// track is one grant, or one rollback value of it, and the word with its
+// next free position. All that gives a position its meaning stands beside
+// the word and never changes, so a position can only become an ID of this
+// grant.
 type track struct {
 	hold *hold // nil for the terminal track of a closed generator
 
@@ -45,15 +46,16 @@ type track struct {
 	valueMask uint64 // takes these
 
 	// If form is shifts, the ID of a position is base + (its tick bits) ×
-	// tickMul + (its slot bits) × slotMul. A product costs less than a variable
-	// shift.
+	// tickMul + (its slot bits) × slotMul. A product costs less than a
+	// variable shift.
 	slots   uint64 // span − 1
 	tickMul uint64
 	slotMul uint64
 
-	// If it is linear, the tick of a position is (its product with magic) >>
-	// (64 + magicShift). A division costs more than the rest of an ID. If it is
-	// scattered, that is the turn of half a position, because a turn can be 1.
+	// If it is linear, the tick of a position is (its product with magic)
+	// >> (64 + magicShift). A division costs more than the rest of an ID.
+	// If it is scattered, that is the turn of half a position, because a
+	// turn can be 1.
 	magic      uint64
 	magicShift uint8
 
@@ -64,12 +66,13 @@ type track struct {
 	// Below until: when to ask for the next grant ahead of time.
 	soft atomic.Uint64 // ticks after from
 
-	// The limits of the fast path, set by readers of the clock (publish). It
-	// concerns time, never safety: limit is at most end, takers read it before
-	// they take, and the word of a sealed track is above every limit.
+	// The limits of the fast path, set by readers of the clock (publish).
+	// It concerns time, never safety: limit is at most end, takers read it
+	// before they take, and the word of a sealed track is above every
+	// limit.
 	limit atomic.Uint64 // positions below it may be taken; 0 for none
-	// Of an exact generator: until this elapsed time the tick of the limit is
-	// current.
+	// Of an exact generator: until this elapsed time the tick of the limit
+	// is current.
 	sure   atomic.Int64
 	coarse atomic.Int64  // of a coarse one: the tick after from at the last look; parked when no ticker looks
 	pubPos atomic.Uint64 // of a coarse one: the word at the last look
@@ -96,8 +99,8 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 	t.salt = uint64(gr.Node) * golden * golden
 	t.form = linear
 	if gr.Nodes > 1 {
-		// Nodes of a block follow each other in the ID if the whole sequence
-		// stands right below them.
+		// Nodes of a block follow each other in the ID if the whole
+		// sequence stands right below them.
 		whole := t.hold.seqs == 1<<s.seqBits
 		if n := len(s.parts) - 1; !whole || s.parts[n].shift != s.seqShift+s.seqBits || !s.nodeContiguous() {
 			t.form = block
@@ -117,7 +120,8 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 	t.tickMul = 1 << (t.timeShift - uint8(bits.Len64(t.slots)))
 }
 
-// nodeContiguous reports whether the node parts stand side by side in the ID.
+// nodeContiguous reports whether the node parts stand side by side in the
+// ID.
 func (s *Scheme) nodeContiguous() bool {
 	for i := 1; i < len(s.parts); i++ {
 		if s.parts[i-1].shift != s.parts[i].shift+uint8(s.parts[i].Bits) {
@@ -127,8 +131,8 @@ func (s *Scheme) nodeContiguous() bool {
 	return true
 }
 
-// lowParts returns the width of the node parts below the sequence, or of the
-// whole node if none are above it.
+// lowParts returns the width of the node parts below the sequence, or of
+// the whole node if none are above it.
 func (s *Scheme) lowParts() (bits int) {
 	for _, f := range s.parts {
 		if f.shift < s.seqShift {
@@ -173,23 +177,24 @@ func (t *track) linearID(pos uint64) ID {
 	return ID(t.base + tick<<t.timeShift + (pos-tick*t.span)<<t.seqShift)
 }
 
-// golden is 2^64 divided by the golden ratio. The first bits of its multiples
-// are even over ticks in equal steps.
+// golden is 2^64 divided by the golden ratio. The first bits of its
+// multiples are even over ticks in equal steps.
 const golden = 0x9e3779b97f4a7c15
 
-// scatter returns the tick of a turn, after from, and the bits of its scatter
-// field.
+// scatter returns the tick of a turn, after from, and the bits of its
+// scatter field.
 //
-// Invariant: two turns of a tick never have one value. So where a tick begins
-// depends on nothing but the tick, and its turns follow each other from there.
+// Invariant: two turns of a tick never have one value. So where a tick
+// begins depends on nothing but the tick, and its turns follow each other
+// from there.
 func (t *track) scatter(turn uint64) (tick, value uint64) {
 	tick = turn >> (t.scatterBits & 63)
 	value = (t.salt + tick*golden + turn*t.turnMul) & t.valueMask
 	return tick, value >> (t.valueShift & 63)
 }
 
-// piece returns the raw ID of a position, and how many of the next n follow it
-// in equal steps in the same turn.
+// piece returns the raw ID of a position, and how many of the next n follow
+// it in equal steps in the same turn.
 func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
 	turn, slot := pos/t.turn, pos%t.turn
 	tick, value := t.scatter(turn)

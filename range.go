@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// Range returns the half-open range of IDs with a time (of Decode) in [from,
-// to), for queries such as WHERE id >= lo AND id < hi. If one span of time
-// begins where another ends, so do their ranges. Range cuts times outside the
-// life of the layout to that life. It returns [ErrLifetime] for a span that
-// contains the instant at which IDs turn negative, because their signed numbers
-// are then two ranges: ask for each.
-// It refuses layouts with a field above the time: [Scheme.Ranges] is for those.
+// Range returns the half-open range of IDs with a time (of Decode) in
+// [from, to), for queries such as WHERE id >= lo AND id < hi. If one span
+// of time begins where another ends, so do their ranges. Range cuts times
+// outside the life of the layout to that life. It returns [ErrLifetime] for
+// a span that contains the instant at which IDs turn negative, because
+// their signed numbers are then two ranges: ask for each. It refuses
+// layouts with a field above the time: [Scheme.Ranges] is for those.
 //
-// The time in an ID is the start of its tick on the clock of its generator. It
-// has the error of that clock, and can be ahead of it: by up to Config.Lead,
-// and after the clock stepped back. Also, a row becomes visible when its
-// transaction commits, later than its ID was made. So a query for new rows,
-// which begins where the last one ended and ends now, misses some: end it
-// earlier, by the sum of clock error, lead and longest transaction.
+// The time in an ID is the start of its tick on the clock of its generator.
+// It has the error of that clock, and can be ahead of it: by up to
+// Config.Lead, and after the clock stepped back. Also, a row becomes
+// visible when its transaction commits, later than its ID was made. So a
+// query for new rows, which begins where the last one ended and ends now,
+// misses some: end it earlier, by the sum of clock error, lead and longest
+// transaction.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if f := s.layout.Fields[0].Name; f != FieldTime && !s.Encrypted() {
 		return 0, 0, fmt.Errorf("snowfence: %s stands above the time in the layout %s, so a span of time is "+
@@ -63,11 +64,11 @@ func (s *Scheme) ticksIn(from, to time.Time) (a, b uint64, err error) {
 	return clip(from), clip(to), nil
 }
 
-// Ranges yields the half-open ranges of IDs with a time in [from, to), as Range
-// does, for layouts with fields above the time: one for each value of those, in
-// the order of the values. within fixes some of these fields by name, such as
-// {"tag": 7}; an unknown field or a value that does not fit is an
-// [ErrInvalidID]. An empty span has no range.
+// Ranges yields the half-open ranges of IDs with a time in [from, to), as
+// Range does, for layouts with fields above the time: one for each value of
+// those, in the order of the values. within fixes some of these fields by
+// name, such as {"tag": 7}; an unknown field or a value that does not fit
+// is an [ErrInvalidID]. An empty span has no range.
 func (s *Scheme) Ranges(from, to time.Time, within map[string]int64) (iter.Seq2[ID, ID], error) {
 	a, b, err := s.ticksIn(from, to)
 	if err != nil {
@@ -100,8 +101,8 @@ func (s *Scheme) Ranges(from, to time.Time, within map[string]int64) (iter.Seq2[
 	}, nil
 }
 
-// eachValue yields the bits of all values of the fields, but one of each that
-// is fixed.
+// eachValue yields the bits of all values of the fields, but one of each
+// that is fixed.
 func eachValue(fields []placedField, fixed map[string]int64, base uint64, yield func(uint64) bool) bool {
 	if len(fields) == 0 {
 		return yield(base)

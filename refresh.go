@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// flight is one question to the fence. All callers that need its answer wait
-// for done.
+// flight is one question to the fence. All callers that need its answer
+// wait for done.
 type flight struct {
 	done chan struct{}
 	err  error // valid when done
@@ -18,8 +18,8 @@ type flight struct {
 }
 
 // refusalError is why the fence granted nothing. It is nil if asking again
-// helps: a caller that could wait no longer cancelled it, or it named a tick of
-// a clock that was ahead.
+// helps: a caller that could wait no longer cancelled it, or it named a
+// tick of a clock that was ahead.
 func (f *flight) refusalError() error {
 	if errors.Is(f.err, context.Canceled) || errors.Is(f.err, clock.ErrCorrected) {
 		return nil
@@ -44,12 +44,12 @@ func (e stoppedError) Is(target error) bool {
 
 func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 
-// askFence asks the fence for a grant past the tick after, unless it is being
-// asked, and returns the question. A grant that the fence has ready is in use
-// when ask returns.
+// askFence asks the fence for a grant past the tick after, unless it is
+// being asked, and returns the question. A grant that the fence has ready
+// is in use when ask returns.
 //
-// corrections is the clock's count when after was read: a tick of a clock that
-// was ahead would be waited for until it comes.
+// corrections is the clock's count when after was read: a tick of a clock
+// that was ahead would be waited for until it comes.
 func (g *Generator) askFence(t *track, after, corrections int64) *flight {
 	g.mu.Lock()
 	if f := g.flight; f != nil {
@@ -60,8 +60,8 @@ func (g *Generator) askFence(t *track, after, corrections int64) *flight {
 	var ctx context.Context
 	ctx, f.stop = context.WithCancel(g.life)
 	if g.life.Err() != nil || t.hold != g.held || corrections != g.clock.Corrections() {
-		// Closed, or there is another grant or another time since the caller
-		// looked.
+		// Closed, or there is another grant or another time since the
+		// caller looked.
 		if g.life.Err() != nil {
 			f.err = ErrClosed
 		}
@@ -119,8 +119,8 @@ func (g *Generator) fetchGrant(t *track, after int64, get func() (Grant, error))
 		stall(beforeSeal)
 		again, err := g.installGrant(gr, machine, revoked)
 		if err != nil && !t.hold.renewedBy(gr) {
-			// A new grant that cannot be used. Close gives back what renews the
-			// present one.
+			// A new grant that cannot be used. Close gives back what renews
+			// the present one.
 			err = errors.Join(err, g.fence.Release(context.Background(), gr, gr.From))
 		}
 		if !again {
@@ -130,8 +130,8 @@ func (g *Generator) fetchGrant(t *track, after int64, get func() (Grant, error))
 }
 
 // installGrant puts a grant to use: it raises the end of the hold that gr
-// renews, or seals the old hold and publishes a new one. again means that the
-// fence revoked a grant since it was asked.
+// renews, or seals the old hold and publishes a new one. again means that
+// the fence revoked a grant since it was asked.
 func (g *Generator) installGrant(gr Grant, machine world.Machine, revoked int64) (again bool, err error) {
 	now := max(g.clock.Tick(), 0)
 	g.mu.Lock()
@@ -149,8 +149,8 @@ func (g *Generator) installGrant(gr Grant, machine world.Machine, revoked int64)
 	}
 	start := gr.From
 	if g.scheme.rollBits == 0 || old.overlaps(gr) {
-		// Order: IDs of the new grant come after IDs of the old one, whatever
-		// its node. Uniqueness needs only From.
+		// Order: IDs of the new grant come after IDs of the old one,
+		// whatever its node. Uniqueness needs only From.
 		start = max(start, old.seal())
 	}
 	h, err := newHold(g.scheme, machine, gr, start, now, g.lead)

@@ -74,7 +74,8 @@ func TestGrantsOverlap(t *testing.T) {
 	}
 }
 
-// What a fence says when it is stopped does not end the context of the caller.
+// What a fence says when it is stopped does not end the context of the
+// caller.
 func TestAnswered(t *testing.T) {
 	if answered(nil) != nil || answered(context.Canceled) != nil {
 		t.Error("a question that was only stopped has a cause")
@@ -85,8 +86,8 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// A generator asks ahead once, when the clock or the positions reach the soft
-// bound, and never past the end of the layout's life.
+// A generator asks ahead once, when the clock or the positions reach the
+// soft bound, and never past the end of the layout's life.
 func TestAsksAheadOnceAndNotPastTheEnd(t *testing.T) {
 	for _, c := range []struct {
 		until int64 // of the grant, from tick 100
@@ -174,8 +175,8 @@ func isDone(f *flight) bool {
 	}
 }
 
-// A fence that grants no tick past the one that was asked for is refused, and
-// its grant, which may be the present one, stays.
+// A fence that grants no tick past the one that was asked for is refused,
+// and its grant, which may be the present one, stays.
 func TestGrantThatEndsTooSoon(t *testing.T) {
 	s, clock := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -198,8 +199,8 @@ func TestGrantThatEndsTooSoon(t *testing.T) {
 	}
 }
 
-// A fence may give the same grant again after it took it back: the generator
-// goes on above what it used.
+// A fence may give the same grant again after it took it back: the
+// generator goes on above what it used.
 func TestSameGrantAfterALoss(t *testing.T) {
 	s, clock := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -300,8 +301,8 @@ func (f *corrected) Held(after int64) (Grant, bool) {
 	return atHand(f.script, after)
 }
 
-// A generator whose clock was corrected while it asked reads the clock anew,
-// and asks again.
+// A generator whose clock was corrected while it asked reads the clock
+// anew, and asks again.
 func TestAsksAgainByACorrectedClock(t *testing.T) {
 	s, fake := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(fake.wall)

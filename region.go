@@ -10,8 +10,8 @@ import (
 // encrypted IDs, which can be any number.
 var ErrUnproven = errors.New("nothing can be proven of encrypted IDs, which can be any number")
 
-// Region is a set of IDs: a layout's nodes, sequence numbers and ticks, with
-// any rollback value, scatter value and tag.
+// Region is a set of IDs: a layout's nodes, sequence numbers and ticks,
+// with any rollback value, scatter value and tag.
 type Region struct {
 	Layout Layout
 	Key    string    // names the secret of an encrypted layout
@@ -21,10 +21,10 @@ type Region struct {
 	From, Until int64 // ticks, half-open; MaxTick+1 while it has no end; empty if From >= Until
 }
 
-// RegionOf returns the region of all IDs that nodes of a layout can make, in
-// all of its ticks. It includes sequence numbers below Layout.First, which
-// original libraries use after the clock stepped back. The zero range means all
-// nodes. It returns the same errors as [Meet].
+// RegionOf returns the region of all IDs that nodes of a layout can make,
+// in all of its ticks. It includes sequence numbers below Layout.First,
+// which original libraries use after the clock stepped back. The zero range
+// means all nodes. It returns the same errors as [Meet].
 func RegionOf(l Layout, nodes NodeRange) (Region, error) {
 	s, err := NewScheme(l.decrypted())
 	if err != nil {
@@ -42,11 +42,12 @@ type Collision struct {
 // Meet returns the lowest ID that is in both regions, compared as unsigned
 // numbers. A nil Collision and a nil error prove that there is none.
 //
-// Two regions with the same encrypted layout and secret are compared by their
-// IDs before encryption, because encryption keeps different IDs different. The
-// ID it returns is then not encrypted. For all other encrypted regions the
-// error is [ErrUnproven]. Other errors are [ErrInvalidLayout], and
-// [ErrInvalidID] for nodes, numbers or ticks that the layout does not have.
+// Two regions with the same encrypted layout and secret are compared by
+// their IDs before encryption, because encryption keeps different IDs
+// different. The ID it returns is then not encrypted. For all other
+// encrypted regions the error is [ErrUnproven]. Other errors are
+// [ErrInvalidLayout], and [ErrInvalidID] for nodes, numbers or ticks that
+// the layout does not have.
 func Meet(a, b Region) (*Collision, error) {
 	if a.Layout.Cipher != Plain || b.Layout.Cipher != Plain {
 		if a.Key == "" || a.Key != b.Key || !a.Layout.Equal(b.Layout) {
@@ -68,8 +69,8 @@ func Meet(a, b Region) (*Collision, error) {
 	return common(from, to)
 }
 
-// decrypted returns the layout of IDs before encryption, without the number of
-// the secret.
+// decrypted returns the layout of IDs before encryption, without the number
+// of the secret.
 func (l Layout) decrypted() Layout {
 	l.Cipher = Plain
 	l.Fields = slices.DeleteFunc(slices.Clone(l.Fields), func(f Field) bool { return f.Name == FieldKey })
@@ -102,8 +103,8 @@ type side struct {
 	bits   [64]struct{ field, bit int8 } // what each bit of the ID belongs to, by bit number
 }
 
-// Fields of a side. The node is one number: its bits stand in falling order,
-// whatever lies between.
+// Fields of a side. The node is one number: its bits stand in falling
+// order, whatever lies between.
 const (
 	sideTime = iota
 	sideNode
@@ -159,8 +160,8 @@ func (d *side) setNumbers(first, last int64) {
 	d.lo[sideSeq], d.hi[sideSeq] = uint64(first), uint64(last)
 }
 
-// common returns the lowest ID, unsigned, in both sides; nil is the proof that
-// there is none.
+// common returns the lowest ID, unsigned, in both sides; nil is the proof
+// that there is none.
 func common(from, to *side) (*Collision, error) {
 	o := &overlap{from: from, to: to}
 	if !o.searchBits(63, tight(tightAll)) {
@@ -177,11 +178,11 @@ func common(from, to *side) (*Collision, error) {
 	return x, nil
 }
 
-// overlap looks for an ID in both sides: an automaton that reads the 64 bits
-// from the highest down. It remembers whether each bounded field still equals
-// the start of its lower and of its upper bound: two flags for each of three
-// fields on two sides. The search visits each of 2^12 states at each of 64 bits
-// at most once.
+// overlap looks for an ID in both sides: an automaton that reads the 64
+// bits from the highest down. It remembers whether each bounded field still
+// equals the start of its lower and of its upper bound: two flags for each
+// of three fields on two sides. The search visits each of 2^12 states at
+// each of 64 bits at most once.
 type overlap struct {
 	from, to *side
 	id       uint64
@@ -195,8 +196,8 @@ const (
 	tightAll     = 1<<(2*flagsPerSide) - 1
 )
 
-// searchBits reports whether the bits from bit down can be chosen, zeros first,
-// and leaves them in id.
+// searchBits reports whether the bits from bit down can be chosen, zeros
+// first, and leaves them in id.
 func (o *overlap) searchBits(bit int, s tight) bool {
 	if bit < 0 {
 		return true
@@ -221,8 +222,8 @@ func (o *overlap) searchBits(bit int, s tight) bool {
 	return false
 }
 
-// stepBit reads one bit, v, and returns the next state, or false if the ID is
-// not in the side. flags is the side's first flag.
+// stepBit reads one bit, v, and returns the next state, or false if the ID
+// is not in the side. flags is the side's first flag.
 func (d *side) stepBit(bit int, v uint64, s tight, flags int) (tight, bool) {
 	b := d.bits[bit]
 	switch b.field {

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/internal/draw"
 )
 
-// smallLayout draws a layout of few bits with any order of fields, so that all
-// its IDs can be listed.
+// smallLayout draws a layout of few bits with any order of fields, so that
+// all its IDs can be listed.
 func smallLayout(t *draw.T) Layout {
 	var fields []Field
 	for name, most := range map[string]int{
@@ -94,8 +94,8 @@ func TestMeetAgainstAllIDs(t *testing.T) {
 	}
 }
 
-// compareWithAllIDs fails where Meet says something else than the lists of all
-// IDs of both regions.
+// compareWithAllIDs fails where Meet says something else than the lists of
+// all IDs of both regions.
 func compareWithAllIDs(t *draw.T, a, b Region) (meet bool) {
 	t.Helper()
 	ids := idsIn(t, a)
@@ -115,8 +115,8 @@ func compareWithAllIDs(t *draw.T, a, b Region) (meet bool) {
 	return both
 }
 
-// Each order that fields can have meets other layouts where lists of all IDs
-// do.
+// Each order that fields can have meets other layouts where lists of all
+// IDs do.
 func TestMeetInEachOrder(t *testing.T) {
 	d := &draw.T{T: t, Rand: rand.New(rand.NewPCG(1, 1))}
 	orders, both := 0, 0
@@ -156,7 +156,8 @@ func eachOrder(fields []Field, first int, f func([]Field)) {
 	}
 }
 
-// idsIn decodes each number of a small layout, and keeps those in the region.
+// idsIn decodes each number of a small layout, and keeps those in the
+// region.
 func idsIn(t *draw.T, r Region) map[ID]bool {
 	s := schemeOf(t, r.Layout)
 	ids := map[ID]bool{}
@@ -230,8 +231,8 @@ func TestMeetErrors(t *testing.T) {
 	}
 }
 
-// Two libraries in one column: what their numbers, slices and epochs make of
-// it.
+// Two libraries in one column: what their numbers, slices and epochs make
+// of it.
 func TestRegionsOfNeighbors(t *testing.T) {
 	of := func(spec string, nodes NodeRange) Region { return must(RegionOf(MustLayout(spec), nodes)) }
 	numbers := func(r Region, first, last int64) Region { r.First, r.Last = first, last; return r }

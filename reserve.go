@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// reservePositions takes 1 to n successive positions, as many as there are now.
-// Without any it waits for at most maxWait, and not at all if that is negative.
+// reservePositions takes 1 to n successive positions, as many as there are
+// now. Without any it waits for at most maxWait, and not at all if that is
+// negative.
 func (g *Generator) reservePositions(
 	ctx context.Context, n uint64, maxWait time.Duration,
 ) (t *track, pos, count uint64, err error) {
@@ -17,8 +18,8 @@ func (g *Generator) reservePositions(
 		if count > 0 || why.err != nil {
 			return t, pos, count, why.err
 		}
-		// Without a lease a Randflake generator refuses at once, as its authors
-		// ask.
+		// Without a lease a Randflake generator refuses at once, as its
+		// authors ask.
 		if maxWait < 0 || (why.ask || why.behind) && g.scheme.layout.Cipher == SPARX {
 			err := g.refuseNow(t, &why)
 			if err == nil {
@@ -42,8 +43,8 @@ func (g *Generator) reservePositions(
 }
 
 // refuseNow returns the error of a caller that does not wait, or nil if the
-// fence held the next grant ready: try again then. Otherwise the fence is asked
-// in the background.
+// fence held the next grant ready: try again then. Otherwise the fence is
+// asked in the background.
 func (g *Generator) refuseNow(t *track, why *obstacle) error {
 	var cause error
 	if why.ask {
@@ -80,12 +81,12 @@ func (o *obstacle) error(t *track, waited time.Duration, cause error) error {
 	return &WaitError{Reason: reason, Node: node, Waited: waited, Missing: o.wait, Behind: o.behind, Cause: cause}
 }
 
-// lookAgain re-checks the clock while a call waits for it, in case the clock is
-// corrected.
+// lookAgain re-checks the clock while a call waits for it, in case the
+// clock is corrected.
 const lookAgain = 50 * time.Millisecond
 
-// pauseFor waits for what removes the obstacle. over means that waiting cannot
-// help or took too long.
+// pauseFor waits for what removes the obstacle. over means that waiting
+// cannot help or took too long.
 func (g *Generator) pauseFor(
 	ctx context.Context, t *track, why *obstacle, deadline time.Time,
 ) (cause error, over bool) {
@@ -115,7 +116,8 @@ func (g *Generator) pauseFor(
 	case f == nil:
 		return nil, true
 	}
-	// The fence knows why there is no grant, and says so when it is stopped.
+	// The fence knows why there is no grant, and says so when it is
+	// stopped.
 	f.stop()
 	g.world.Wait(-1, f.done)
 	if f.err == nil {
@@ -124,9 +126,9 @@ func (g *Generator) pauseFor(
 	return answered(f.err), true
 }
 
-// takeUpTo takes up to n positions if there are any now. It also does the slow
-// work of the fast paths: it asks ahead, chooses a rollback value and publishes
-// the time.
+// takeUpTo takes up to n positions if there are any now. It also does the
+// slow work of the fast paths: it asks ahead, chooses a rollback value and
+// publishes the time.
 func (g *Generator) takeUpTo(n uint64) (t *track, pos, count uint64, why obstacle) {
 	t = g.cur.Load()
 	stall(afterTrack)
@@ -157,8 +159,8 @@ func (g *Generator) takeUpTo(n uint64) (t *track, pos, count uint64, why obstacl
 			count = 1
 			break
 		}
-		// A batch takes by swap: adds would carry the word past the bound by a
-		// batch for each core.
+		// A batch takes by swap: adds would carry the word past the bound
+		// by a batch for each core.
 		k := min(n, bound-pos)
 		if !t.word.CompareAndSwap(w, pos+k) {
 			continue
@@ -186,22 +188,22 @@ func (g *Generator) takeUpTo(n uint64) (t *track, pos, count uint64, why obstacl
 	return t, pos, count, obstacle{}
 }
 
-// leaveGrant ends a grant that a copy of this machine has, too. The fence is
-// asked for another one.
+// leaveGrant ends a grant that a copy of this machine has, too. The fence
+// is asked for another one.
 func (g *Generator) leaveGrant(t *track) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t.hold.seal()
 }
 
-// switchRollback moves the generator to another rollback value of the hold when
-// the clock stepped back: to a value with a word at or below now, so that ticks
-// used before get other IDs. It reports whether the generator's pointer moved,
-// by this goroutine or another.
+// switchRollback moves the generator to another rollback value of the hold
+// when the clock stepped back: to a value with a word at or below now, so
+// that ticks used before get other IDs. It reports whether the generator's
+// pointer moved, by this goroutine or another.
 //
 // Each rollback value keeps its word for the life of a hold, so it never
-// repeats a tick; if none is free, the generator waits. No word is sealed here:
-// goroutines may go on with the earlier track.
+// repeats a tick; if none is free, the generator waits. No word is sealed
+// here: goroutines may go on with the earlier track.
 func (g *Generator) switchRollback(t *track, tick int64, now, bound uint64) bool {
 	w := t.word.Load()
 	if w >= sealed || tick < t.from || w < bound+t.span { // less than a tick too far is a sequence that is used up
@@ -225,8 +227,8 @@ func (g *Generator) switchRollback(t *track, tick int64, now, bound uint64) bool
 }
 
 // window returns the position at which the current tick starts, cut to the
-// grant, and the first position above what may be taken now: min(until, now +
-// lead + 1) × span.
+// grant, and the first position above what may be taken now: min(until, now
+// + lead + 1) × span.
 func (t *track) window(tick, lead int64, end uint64) (now, bound uint64) {
 	rel := tick - t.from
 	until := int64(end / t.span)

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/internal/clock"
 )
 
-// The window of a tick is cut to the grant on both sides, and the lead moves
-// its end alone.
+// The window of a tick is cut to the grant on both sides, and the lead
+// moves its end alone.
 func TestWindow(t *testing.T) {
 	tr := &track{from: 100, span: 16}
 	for until := range int64(6) {
@@ -34,8 +34,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// What is in the way of a position says what would remove it: a grant past a
-// tick, or the clock at a tick.
+// What is in the way of a position says what would remove it: a grant past
+// a tick, or the clock at a tick.
 func TestObstacles(t *testing.T) {
 	const from, span, lead, until = 100, 16, 2, 130
 	s := testScheme(t, "time=10,node=3,seq=4,tick=1s,epoch=1999-01-01")
@@ -112,9 +112,9 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// An attempt takes what follows the word, or what follows the start of the tick
-// where the word is behind: as much as it was asked for, and nothing at the
-// bound or above. Whatever it takes it tells those who ask ahead.
+// An attempt takes what follows the word, or what follows the start of the
+// tick where the word is behind: as much as it was asked for, and nothing
+// at the bound or above. Whatever it takes it tells those who ask ahead.
 func TestAttempt(t *testing.T) {
 	const span, until = 16, 30
 	s := testScheme(t, "time=41,node=3,seq=4,epoch=1999-01-01")
@@ -173,9 +173,10 @@ func TestAttempt(t *testing.T) {
 	}
 }
 
-// A quotient that is wrong by one would be a tick of another grant, or an ID
-// twice. All spans up to 10 bits and those around powers of two; positions
-// around each multiple that matters, up to the highest that can be granted.
+// A quotient that is wrong by one would be a tick of another grant, or an
+// ID twice. All spans up to 10 bits and those around powers of two;
+// positions around each multiple that matters, up to the highest that can
+// be granted.
 func TestReciprocalIsExact(t *testing.T) {
 	var spans []uint64
 	for d := uint64(2); d < 1<<10; d++ {

@@ -10,7 +10,8 @@ import (
 )
 
 // Each ID of a layout comes exactly once, over all nodes, slices, ticks,
-// rollback values and scatter values; and Ranges finds exactly those of a span.
+// rollback values and scatter values; and Ranges finds exactly those of a
+// span.
 func TestEachIDOnce(t *testing.T) {
 	for _, spec := range []string{
 		"time=4,node=2,seq=3",
@@ -96,8 +97,8 @@ func checkEachID(t *testing.T, s *Scheme, blockOfNodes int64, takeSome func(*Gen
 	checkRanges(t, s, all)
 }
 
-// checkRising fails where an ID is not above the last one with the same bits
-// above the time.
+// checkRising fails where an ID is not above the last one with the same
+// bits above the time.
 func checkRising(t testing.TB, s *Scheme, ids []ID) {
 	t.Helper()
 	last := map[uint64]ID{}
@@ -110,8 +111,8 @@ func checkRising(t testing.TB, s *Scheme, ids []ID) {
 	}
 }
 
-// checkRanges compares the ranges of each span of ticks with the times of all
-// IDs.
+// checkRanges compares the ranges of each span of ticks with the times of
+// all IDs.
 func checkRanges(t *testing.T, s *Scheme, ids []ID) {
 	l := s.Layout()
 	for from := range s.MaxTick() + 1 {
@@ -165,8 +166,8 @@ func TestScatteredSlices(t *testing.T) {
 	}
 }
 
-// What a database with 32 ranges sees in 100 ms: no range gets much more than
-// its share. A batch lies in one range, so that it is one write there.
+// What a database with 32 ranges sees in 100 ms: no range gets much more
+// than its share. A batch lies in one range, so that it is one write there.
 func TestHotRange(t *testing.T) {
 	s := testScheme(t, "scatter=5,time=41,node=10,seq=7,epoch=2025-01-01")
 	for _, c := range []struct{ processes, batch int }{{1, 1}, {1, 100}, {20, 1}, {20, 100}, {200, 1}, {200, 10}} {

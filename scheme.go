@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Scheme composes and decodes the IDs of one layout. It is immutable, has no
-// lease and no clock, and is safe for concurrent use. Schemes of equal layouts
-// are interchangeable.
+// Scheme composes and decodes the IDs of one layout. It is immutable, has
+// no lease and no clock, and is safe for concurrent use. Schemes of equal
+// layouts are interchangeable.
 type Scheme struct {
 	layout Layout // normal form, own copy of Fields
 	placed []placedField
@@ -31,10 +31,11 @@ type placedField struct {
 
 func (f placedField) mask() uint64 { return 1<<f.Bits - 1 }
 
-// NewScheme checks the layout and returns its scheme. Encrypted layouts need a
-// secret. Layouts with a key field take several, in the order in which they
-// came into use: the last encrypts new IDs, nil stands for a lost secret. The
-// error is an [ErrInvalidLayout] that names the field, or an [ErrKey].
+// NewScheme checks the layout and returns its scheme. Encrypted layouts
+// need a secret. Layouts with a key field take several, in the order in
+// which they came into use: the last encrypts new IDs, nil stands for a
+// lost secret. The error is an [ErrInvalidLayout] that names the field, or
+// an [ErrKey].
 func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -90,9 +91,9 @@ func (s *Scheme) Layout() Layout {
 }
 
 // Fingerprint identifies what gives an ID its meaning: the layout, and the
-// secret if there can be only one. Stores and state files keep it, so that no
-// program continues with another scheme. For the secrets of a layout with a key
-// field see KeyIDs.
+// secret if there can be only one. Stores and state files keep it, so that
+// no program continues with another scheme. For the secrets of a layout
+// with a key field see KeyIDs.
 func (s *Scheme) Fingerprint() string {
 	if len(s.keyIDs) == 1 && s.keyBits == 0 {
 		return s.layout.String() + " key " + s.keyIDs[0]
@@ -100,7 +101,8 @@ func (s *Scheme) Fingerprint() string {
 	return s.layout.String()
 }
 
-// KeyIDs returns the [Secret.ID] of each secret in order, and "" for a nil one.
+// KeyIDs returns the [Secret.ID] of each secret in order, and "" for a nil
+// one.
 func (s *Scheme) KeyIDs() []string { return slices.Clone(s.keyIDs) }
 
 // MaxTick returns the last tick the layout can stamp.
@@ -126,10 +128,11 @@ type Parts struct {
 	Tag      int64 // of the caller; 0 when the layout has no tag bits
 }
 
-// Compose returns the ID of the parts, encrypted with the last secret if the
-// layout is. It checks only that each number fits its field, not that the ID is
-// new; only a [Generator] makes new ones. It ignores Parts.Time and Parts.Key.
-// A tick that does not fit is an [ErrLifetime], another part an [ErrInvalidID].
+// Compose returns the ID of the parts, encrypted with the last secret if
+// the layout is. It checks only that each number fits its field, not that
+// the ID is new; only a [Generator] makes new ones. It ignores Parts.Time
+// and Parts.Key. A tick that does not fit is an [ErrLifetime], another part
+// an [ErrInvalidID].
 func (s *Scheme) Compose(p Parts) (ID, error) {
 	if p.Tick < 0 || p.Tick > s.MaxTick() {
 		return 0, fmt.Errorf("%w: tick %d; the %d time bits hold 0 to %d", ErrLifetime, p.Tick, s.timeBits, s.MaxTick())
@@ -153,8 +156,8 @@ func (s *Scheme) Compose(p Parts) (ID, error) {
 	return s.encryptID(s.compose(p)), nil
 }
 
-// compose places parts that fit in a raw ID, not encrypted, with the number of
-// the current secret.
+// compose places parts that fit in a raw ID, not encrypted, with the number
+// of the current secret.
 func (s *Scheme) compose(p Parts) ID {
 	key := uint64(max(len(s.perms)-1, 0))
 	return ID(key<<s.keyShift | uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift |
@@ -173,9 +176,9 @@ func (s *Scheme) placeNode(node int64) uint64 {
 	return id
 }
 
-// Decode takes an ID apart, and decrypts it first if needed. An ID with a bit
-// above the layout's highest is an [ErrInvalidID]: it was made with another
-// layout or secret. [Scheme.Check] finds more.
+// Decode takes an ID apart, and decrypts it first if needed. An ID with a
+// bit above the layout's highest is an [ErrInvalidID]: it was made with
+// another layout or secret. [Scheme.Check] finds more.
 func (s *Scheme) Decode(id ID) (Parts, error) {
 	raw, _, err := s.decryptID(id)
 	if err != nil {

@@ -50,10 +50,10 @@ type NodeRange struct {
 	From, Until int64
 }
 
-// NodesWith returns the nodes with the given numbers in the named parts: for
-// Twitter's layout, {"datacenter": 3} is its 32 workers. The parts must be the
-// highest of the node; otherwise the error names the part in the way. No parts
-// means all nodes.
+// NodesWith returns the nodes with the given numbers in the named parts:
+// for Twitter's layout, {"datacenter": 3} is its 32 workers. The parts must
+// be the highest of the node; otherwise the error names the part in the
+// way. No parts means all nodes.
 func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 	left := maps.Clone(parts)
 	var first int64
@@ -86,20 +86,20 @@ func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 	return NodeRange{first, first + 1<<free}, nil
 }
 
-// CheckOptions says which IDs [Scheme.Check] accepts. Nil and the zero value
-// allow all times and nodes.
+// CheckOptions says which IDs [Scheme.Check] accepts. Nil and the zero
+// value allow all times and nodes.
 type CheckOptions struct {
 	Now   time.Time     // no ID is from a later time; the zero time allows any time
 	Ahead time.Duration // how far clocks and leads may be ahead of Now
 	Nodes NodeRange     // nodes that were ever used, {0, 1} for node 0 alone; an Until of 0 means up to the last one
 }
 
-// Check decodes an ID as Decode does. It returns [ErrInvalidID] for an ID that
-// no generator can have made: with a later time, a node that was never used, or
-// a sequence number above the layout's last. So it finds forged IDs of
-// encrypted layouts; [Scheme.Odds] says how reliably. It accepts numbers below
-// the layout's first: snow-drift uses them after the clock stepped back, and
-// people use them by hand.
+// Check decodes an ID as Decode does. It returns [ErrInvalidID] for an ID
+// that no generator can have made: with a later time, a node that was never
+// used, or a sequence number above the layout's last. So it finds forged
+// IDs of encrypted layouts; [Scheme.Odds] says how reliably. It accepts
+// numbers below the layout's first: snow-drift uses them after the clock
+// stepped back, and people use them by hand.
 func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 	parts, err := s.Decode(id)
 	if err != nil {
@@ -120,9 +120,10 @@ func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 	return parts, nil
 }
 
-// Odds returns the probability that [Scheme.Check] lets a random 64-bit number
-// through, or for FF1 one of the layout's width. An attacker with n numbers
-// finds about n × Odds that Check accepts; few of them are IDs that were made.
+// Odds returns the probability that [Scheme.Check] lets a random 64-bit
+// number through, or for FF1 one of the layout's width. An attacker with n
+// numbers finds about n × Odds that Check accepts; few of them are IDs that
+// were made.
 func (s *Scheme) Odds(o *CheckOptions) float64 {
 	first, end, ticks := s.plausibleNodes(o)
 	real := float64(ticks) * float64(end-first) * float64(s.layout.Last+1) *

@@ -55,8 +55,8 @@ func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Nodes that differ only in their highest bits make different IDs, for every
-// preset: no bit of the node is cut off.
+// Nodes that differ only in their highest bits make different IDs, for
+// every preset: no bit of the node is cut off.
 func TestEveryNodeBitReachesTheID(t *testing.T) {
 	for _, p := range Presets() {
 		s := testScheme(t, p.Name)

@@ -89,7 +89,8 @@ func TestSpecificationOfLayouts(t *testing.T) {
 	}
 }
 
-// scheme returns the scheme of a spec. An empty text is a secret that is gone.
+// scheme returns the scheme of a spec. An empty text is a secret that is
+// gone.
 func scheme(t *testing.T, spec string, secrets []string) *snowfence.Scheme {
 	t.Helper()
 	l, err := snowfence.ParseLayout(spec)
@@ -111,8 +112,8 @@ func scheme(t *testing.T, spec string, secrets []string) *snowfence.Scheme {
 	return s
 }
 
-// IDs are composed of their parts and taken apart again: also those that other
-// implementations published.
+// IDs are composed of their parts and taken apart again: also those that
+// other implementations published.
 func TestSpecificationOfIDs(t *testing.T) {
 	v := vectors[struct {
 		IDs []struct {
@@ -303,8 +304,8 @@ func (f *stage) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 
 func (f *stage) Release(context.Context, snowfence.Grant, int64) error { return nil }
 
-// A generator makes the IDs of each scene. It goes by the clock of the scene,
-// but for steps back, after which its own goes on.
+// A generator makes the IDs of each scene. It goes by the clock of the
+// scene, but for steps back, after which its own goes on.
 func TestSpecificationOfGrants(t *testing.T) {
 	for _, c := range vectors[[]struct {
 		Name, Layout string
@@ -331,8 +332,8 @@ func TestSpecificationOfGrants(t *testing.T) {
 				gr := snowfence.Grant{
 					Node: number(t, step.Node), From: number(t, step.From), Until: number(t, step.Until),
 				}
-				// With the same first tick the generator goes on with its grant
-				// while it lasts.
+				// With the same first tick the generator goes on with its
+				// grant while it lasts.
 				if g != nil && gr.From != f.grant.Load().From {
 					f.seal()
 				}

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// CheckSpread returns an error that says why a [Config.Spread] has no effect in
-// a layout, or nil.
+// CheckSpread returns an error that says why a [Config.Spread] has no
+// effect in a layout, or nil.
 func (l Layout) CheckSpread(spread int64) error {
 	low, why, most := "", "", l.Last-l.First+1
 	if n := len(l.Fields); n > 0 {
@@ -30,8 +30,8 @@ func (l Layout) CheckSpread(spread int64) error {
 	return fmt.Errorf("a spread of %d: %s", spread, why)
 }
 
-// checkGrant refuses a grant with fewer sequence numbers than the spread. gr is
-// in normal form.
+// checkGrant refuses a grant with fewer sequence numbers than the spread.
+// gr is in normal form.
 func checkGrant(gr Grant, spread int64) error {
 	if n := gr.LastSeq - gr.FirstSeq + 1; spread > n {
 		return fmt.Errorf("snowfence: a spread of %d: %s", spread, tooWide(n))
@@ -59,9 +59,9 @@ func (s spreader) slotOf(tick int64) uint64 {
 	return hi
 }
 
-// beginTick returns the position at which the tick of position now begins, if
-// nothing of it was taken. A tick that IDs ran into ahead of the clock goes on
-// where they are.
+// beginTick returns the position at which the tick of position now begins,
+// if nothing of it was taken. A tick that IDs ran into ahead of the clock
+// goes on where they are.
 func (t *track) beginTick(s spreader, now uint64) uint64 {
 	if s.size = min(s.size, t.hold.seqs); s.size < 2 { // a later grant may have a shorter slice
 		return now

@@ -31,8 +31,8 @@ func spreading(t testing.TB, spec string, c Config) (*Generator, *fakeClock) {
 	return newGenerator(t, c), clock
 }
 
-// chiSquare is how far counts are from even ones: about their number for random
-// ones.
+// chiSquare is how far counts are from even ones: about their number for
+// random ones.
 func chiSquare(counts []int) float64 {
 	total := 0
 	for _, n := range counts {
@@ -45,8 +45,8 @@ func chiSquare(counts []int) float64 {
 	return sum
 }
 
-// One ID a tick, as quiet nodes make them, falls into all shards alike. Without
-// a spread all fall into one of 16, and into 125 of 1,000.
+// One ID a tick, as quiet nodes make them, falls into all shards alike.
+// Without a spread all fall into one of 16, and into 125 of 1,000.
 func TestSpreadIsEven(t *testing.T) {
 	for _, c := range []struct {
 		shards int
@@ -87,8 +87,8 @@ func TestSpreadIsEven(t *testing.T) {
 	}
 }
 
-// What IDs there are does not depend on how they are taken. The reference has a
-// tick and a number in two variables.
+// What IDs there are does not depend on how they are taken. The reference
+// has a tick and a number in two variables.
 func TestSpreadIsThatOfTheReference(t *testing.T) {
 	for _, c := range []struct {
 		spec   string
@@ -127,8 +127,8 @@ func TestSpreadIsThatOfTheReference(t *testing.T) {
 	}
 }
 
-// The ticker begins a tick where the first caller of it would, so that a tick
-// is begun once.
+// The ticker begins a tick where the first caller of it would, so that a
+// tick is begun once.
 func TestTickerBeginsATickOnce(t *testing.T) {
 	const span = 4
 	g, clock := spreading(t, "time=41,node=3,seq=2,epoch=1999-01-01", Config{Spread: span, Coarse: true, MaxWait: -1})
@@ -249,8 +249,8 @@ func TestSpreadRefused(t *testing.T) {
 	}
 }
 
-// A later grant with fewer sequence numbers than the spread uses all it has,
-// and runs into no tick ahead of the clock.
+// A later grant with fewer sequence numbers than the spread uses all it
+// has, and runs into no tick ahead of the clock.
 func TestSpreadOverAShorterSlice(t *testing.T) {
 	s, clock := testScheme(t, "time=41,node=3,seq=4,epoch=1999-01-01"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -277,8 +277,8 @@ func TestSpreadOverAShorterSlice(t *testing.T) {
 	}
 }
 
-// Where IDs ran into a tick ahead of the clock, the ticker leaves them where
-// they are.
+// Where IDs ran into a tick ahead of the clock, the ticker leaves them
+// where they are.
 func TestTickerBeginsNoTickThatIDsRanInto(t *testing.T) {
 	const span = 16
 	g, clock := spreading(t, "time=41,node=3,seq=4,epoch=1999-01-01",

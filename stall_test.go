@@ -20,8 +20,8 @@ import (
 // stallSpec has two sequence numbers, so that a few calls fill a tick.
 const stallSpec = "time=41,node=10,seq=1,epoch=1999-01-01"
 
-// scenes are tuples that together bring every two roles and every stall point
-// together.
+// scenes are tuples that together bring every two roles and every stall
+// point together.
 var scenes = []struct {
 	roles  []string
 	coarse bool
@@ -61,9 +61,9 @@ var scenes = []struct {
 	},
 }
 
-// TestStallSchedules plays every scene in every schedule with one preemption,
-// or two, at every point between two atomic steps, and checks the promises
-// after each.
+// TestStallSchedules plays every scene in every schedule with one
+// preemption, or two, at every point between two atomic steps, and checks
+// the promises after each.
 func TestStallSchedules(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // players take turns, and waking another processor is slow
 	var seen [numPoints]int
@@ -139,8 +139,8 @@ func TestStallSchedules(t *testing.T) {
 	}
 }
 
-// once runs f in the goroutine that comes first to a point between two atomic
-// steps, as if others had been faster there.
+// once runs f in the goroutine that comes first to a point between two
+// atomic steps, as if others had been faster there.
 func once(t *testing.T, at point, f func()) (came *bool) {
 	t.Helper()
 	came = new(bool)
@@ -155,8 +155,8 @@ func once(t *testing.T, at point, f func()) (came *bool) {
 	return came
 }
 
-// A call that comes to the word when others took the last position of the tick
-// gets no position, not even of the next tick.
+// A call that comes to the word when others took the last position of the
+// tick gets no position, not even of the next tick.
 func TestStalledBeforeTheLastPosition(t *testing.T) {
 	for _, c := range []struct {
 		at     point
@@ -214,8 +214,8 @@ type scene struct {
 	spans []span
 }
 
-// span is a call of the generator: one that ended before another began has the
-// lower ID.
+// span is a call of the generator: one that ended before another began has
+// the lower ID.
 type span struct {
 	begin, end int
 	id         ID
@@ -346,17 +346,18 @@ func (s *scene) check(t *testing.T) {
 	}
 }
 
-// heldAgain reports whether the generator got the ticks again later, by another
-// grant.
+// heldAgain reports whether the generator got the ticks again later, by
+// another grant.
 func (s *scene) heldAgain(p Parts, r released) bool {
 	return slices.ContainsFunc(s.l.given, func(g Grant) bool {
 		return g.Node == p.Node && g.From > r.grant.From && p.Tick >= g.From && p.Tick < g.Until
 	})
 }
 
-// conductor runs a few goroutines of the real code one at a time: each stops at
-// every stall point, and goes on when it is its turn. It works in a synctest
-// bubble, where time stands still unless the conductor lets it go on.
+// conductor runs a few goroutines of the real code one at a time: each
+// stops at every stall point, and goes on when it is its turn. It works in
+// a synctest bubble, where time stands still unless the conductor lets it
+// go on.
 type conductor struct {
 	t *testing.T
 
@@ -370,8 +371,8 @@ type conductor struct {
 	seen *[numPoints]int // how often a goroutine was stopped there while others ran
 }
 
-// player is one goroutine: of the test, or one that the generator started and
-// that reached a stall point.
+// player is one goroutine: of the test, or one that the generator started
+// and that reached a stall point.
 type player struct {
 	name    string
 	turn    chan struct{}
@@ -454,9 +455,9 @@ func (c *conductor) run(choices []int) (made []decision) {
 				next = e
 			}
 		}
-		// What the generator runs in the background is not held up before its
-		// first stall point, so now and then a schedule cannot be repeated to
-		// the letter; then it goes on as it comes.
+		// What the generator runs in the background is not held up before
+		// its first stall point, so now and then a schedule cannot be
+		// repeated to the letter; then it goes on as it comes.
 		if i := len(made); i < len(choices) && slices.Contains(enabled, choices[i]) {
 			next = choices[i]
 		}
@@ -508,8 +509,8 @@ func (c *conductor) wake(p *player) {
 	p.turn <- struct{}{}
 }
 
-// settle returns when every goroutine of the generators waits: for its turn,
-// for a mutex, or for an answer.
+// settle returns when every goroutine of the generators waits: for its
+// turn, for a mutex, or for an answer.
 func (c *conductor) settle() {
 	buf := make([]byte, 1<<16)
 	for spin := 0; ; spin++ {
@@ -550,8 +551,8 @@ func (c *conductor) settle() {
 	}
 }
 
-// goid returns the number of the running goroutine, which nothing but its stack
-// trace tells.
+// goid returns the number of the running goroutine, which nothing but its
+// stack trace tells.
 func goid() uint64 {
 	var buf [64]byte
 	fields := bytes.Fields(buf[:runtime.Stack(buf[:], false)])
@@ -562,8 +563,8 @@ func goid() uint64 {
 	return id
 }
 
-// schedules plays scene under every schedule with at most the given number of
-// preemptions: places where a goroutine that could go on is stopped for
+// schedules plays scene under every schedule with at most the given number
+// of preemptions: places where a goroutine that could go on is stopped for
 // another. It returns how many that were.
 func schedules(t *testing.T, preemptions int, scene func(t *testing.T, choices []int) []decision) (count int) {
 	type prefix struct {
@@ -596,8 +597,8 @@ func schedules(t *testing.T, preemptions int, scene func(t *testing.T, choices [
 	return count
 }
 
-// ledger is a fence over a store of its own: it knows what it granted, what was
-// given back, and who may ask.
+// ledger is a fence over a store of its own: it knows what it granted, what
+// was given back, and who may ask.
 type ledger struct {
 	scheme *Scheme
 
@@ -649,9 +650,9 @@ func (l *ledger) Grant(_ context.Context, after int64) (Grant, error) {
 
 func (l *ledger) Held(after int64) (Grant, bool) { return atHand(l, after) }
 
-// take gives a node from its floor on, or a little before the tick after, and
-// some ticks beyond that. Grants begin at different distances from the present,
-// so that a position of one means another tick in the next.
+// take gives a node from its floor on, or a little before the tick after,
+// and some ticks beyond that. Grants begin at different distances from the
+// present, so that a position of one means another tick in the next.
 func (l *ledger) take(node, after, before int64) {
 	from := max(l.floor[node], after-before)
 	l.have, l.cur = true, Grant{Node: node, From: from, Until: max(from, after) + l.length}
@@ -670,7 +671,8 @@ func (l *ledger) Release(_ context.Context, g Grant, used int64) error {
 	return nil
 }
 
-// renew moves the end of the grant. A lower one changes nothing in the store.
+// renew moves the end of the grant. A lower one changes nothing in the
+// store.
 func (l *ledger) renew(ticks int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -681,8 +683,8 @@ func (l *ledger) renew(ticks int64) {
 	}
 }
 
-// replace gives the node below from now on: of two IDs of one tick the later
-// one would be lower, if the generator let that happen.
+// replace gives the node below from now on: of two IDs of one tick the
+// later one would be lower, if the generator let that happen.
 func (l *ledger) replace(after int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

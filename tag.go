@@ -6,8 +6,8 @@ import (
 )
 
 // Tag returns the ID with the caller's number in its tag field. Tags of
-// different IDs are different, and so are different tags of one ID. A tag that
-// does not fit is an [ErrInvalidID], as is an ID of another layout. An
+// different IDs are different, and so are different tags of one ID. A tag
+// that does not fit is an [ErrInvalidID], as is an ID of another layout. An
 // encrypted ID keeps its secret.
 func (s *Scheme) Tag(id ID, tag int64) (ID, error) {
 	if err := s.checkTag(tag); err != nil {
@@ -34,8 +34,8 @@ func (s *Scheme) checkTag(tag int64) error {
 	return nil
 }
 
-// NextFor is [Generator.Next] with a number of the caller in the tag field, as
-// by [Scheme.Tag]. A tag that does not fit uses up no ID.
+// NextFor is [Generator.Next] with a number of the caller in the tag field,
+// as by [Scheme.Tag]. A tag that does not fit uses up no ID.
 func (g *Generator) NextFor(ctx context.Context, tag int64) (ID, error) {
 	if err := g.scheme.checkTag(tag); err != nil {
 		return 0, err

@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// identityKey is the key of the record that has a part of the identity as its
-// nonce. No namespace can have its name.
+// identityKey is the key of the record that has a part of the identity as
+// its nonce. No namespace can have its name.
 var identityKey = store.Key{Namespace: "the identity"}
 
 // Identity implements [store.Store]: one for all namespaces. It takes two
@@ -49,8 +49,8 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	return err
 }
 
-// Now implements [store.Store]. It can be off by half a second and the duration
-// of a request.
+// Now implements [store.Store]. It can be off by half a second and the
+// duration of a request.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	_, _, now, err := s.readIdentity(ctx)
 	if err != nil || now.IsZero() {
@@ -59,8 +59,8 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return now.Add(time.Second / 2), nil
 }
 
-// readIdentity reads the ID of the table, and the mark of its record, which is
-// "" if there is none. It refuses a table that other regions write.
+// readIdentity reads the ID of the table, and the mark of its record, which
+// is "" if there is none. It refuses a table that other regions write.
 func (s *Store) readIdentity(ctx context.Context) (id, mark string, now time.Time, err error) {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()

@@ -7,17 +7,18 @@
 // # Promises
 //
 // All reads are strongly consistent, and each write is a PutItem with a
-// condition on the record that it replaces. So it is a compare-and-swap, and
-// DynamoDB acknowledges it when it is durable in several zones. IDs are unique
-// within one namespace of one table. While DynamoDB is unreachable, no lease is
-// renewed: holders make IDs to the end of their grants.
+// condition on the record that it replaces. So it is a compare-and-swap,
+// and DynamoDB acknowledges it when it is durable in several zones. IDs are
+// unique within one namespace of one table. While DynamoDB is unreachable,
+// no lease is renewed: holders make IDs to the end of their grants.
 //
 // # Restores: seen and unseen
 //
 // The store's identity is the ID of the table, and the text of an item. A
-// backup becomes another table when it is restored, so programs notice it, also
-// if it gets the name of the one before. Do not write older items into a table;
-// after that, run "snowfence store restored" before programs start.
+// backup becomes another table when it is restored, so programs notice it,
+// also if it gets the name of the one before. Do not write older items into
+// a table; after that, run "snowfence store restored" before programs
+// start.
 //
 // A table with replicas in other regions is refused: writes of two regions
 // overwrite each other.
@@ -25,8 +26,8 @@
 // # Needs
 //
 // It needs a table with the text "namespace" as its partition key and the
-// number "node" as its sort key, without a time to live. It needs the rights to
-// BatchGetItem, PutItem, Query, Scan and DescribeTable.
+// number "node" as its sort key, without a time to live. It needs the
+// rights to BatchGetItem, PutItem, Query, Scan and DescribeTable.
 package dynamostore
 
 import (
@@ -49,12 +50,12 @@ import (
 
 // Options says how leases are kept. A nil *Options uses the defaults.
 type Options struct {
-	// Timeout limits one request; 0 means 3 s. Keep it well below a third of
-	// the ttl.
+	// Timeout limits one request; 0 means 3 s. Keep it well below a third
+	// of the ttl.
 	Timeout time.Duration
 
-	// ReadOnly makes the store change nothing. Identity fails if no program has
-	// used the table.
+	// ReadOnly makes the store change nothing. Identity fails if no program
+	// has used the table.
 	ReadOnly bool
 }
 
@@ -68,16 +69,16 @@ type Store struct {
 	looks   bool // Options.ReadOnly
 }
 
-// parallel is how many requests a batch has under way, and page how many keys
-// DynamoDB gets at once.
+// parallel is how many requests a batch has under way, and page how many
+// keys DynamoDB gets at once.
 const (
 	parallel = 8
 	page     = 100
 )
 
 // Open leases a node, and returns a generator on it. It makes the namespace
-// "default" if it is missing. Closing the generator ends the lease. Nil options
-// use the defaults.
+// "default" if it is missing. Closing the generator ends the lease. Nil
+// options use the defaults.
 func Open(ctx context.Context, c *dynamodb.Client, table string, o *lease.Options) (*snowfence.Generator, error) {
 	st, err := New(c, table, nil)
 	if err != nil {
@@ -86,8 +87,8 @@ func Open(ctx context.Context, c *dynamodb.Client, table string, o *lease.Option
 	return lease.Generator(ctx, st, o)
 }
 
-// New returns a store. It does no I/O: errors of the table show at the first
-// use. The client stays yours.
+// New returns a store. It does no I/O: errors of the table show at the
+// first use. The client stays yours.
 func New(c *dynamodb.Client, table string, o *Options) (*Store, error) {
 	o = cmp.Or(o, &Options{})
 	switch {
@@ -121,8 +122,8 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 	return out, nil
 }
 
-// getPart gets a page of keys. DynamoDB may answer some and leave the others
-// for another request.
+// getPart gets a page of keys. DynamoDB may answer some and leave the
+// others for another request.
 func (s *Store) getPart(ctx context.Context, keys []item, found map[store.Key]store.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -223,9 +224,9 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// once lets the client repeat nothing. A repeated write would find the first
-// one, and take it for another's. Repeated reads would wait, and hide why the
-// service refuses them.
+// once lets the client repeat nothing. A repeated write would find the
+// first one, and take it for another's. Repeated reads would wait, and hide
+// why the service refuses them.
 func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
 // putRecord carries out one write.
@@ -279,7 +280,8 @@ func number(n int64) types.AttributeValue {
 
 func keyOf(k store.Key) item { return item{keyNamespace: text(k.Namespace), keyNode: number(k.Node)} }
 
-// record returns the record in an item. An item of another program is an error.
+// record returns the record in an item. An item of another program is an
+// error.
 func record(it item) (store.Record, error) {
 	namespace, _ := it[keyNamespace].(*types.AttributeValueMemberS)
 	node, _ := it[keyNode].(*types.AttributeValueMemberN)

@@ -16,9 +16,9 @@ import (
 // needs.
 const fewest = opsAlone
 
-// lowerLimit reports whether a server refused a transaction for its length, so
-// that nothing was done. It lowers the limit to the next lower power of two,
-// which concurrent refusals do not lower further.
+// lowerLimit reports whether a server refused a transaction for its length,
+// so that nothing was done. It lowers the limit to the next lower power of
+// two, which concurrent refusals do not lower further.
 func (s *Store) lowerLimit(err error, ops int) bool {
 	switch {
 	case errors.Is(err, rpctypes.ErrTooManyOps) && ops > fewest:

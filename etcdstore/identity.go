@@ -19,9 +19,9 @@ import (
 // version is the version of the keys and values below the prefix.
 const version = "2"
 
-// seen has the facts of the server from its answers. An operation that learns
-// of another store fails. So no write counts that one store acknowledged and
-// another one confirmed.
+// seen has the facts of the server from its answers. An operation that
+// learns of another store fails. So no write counts that one store
+// acknowledged and another one confirmed.
 type seen struct {
 	ready      bool
 	cluster    uint64
@@ -54,8 +54,8 @@ func (s *Store) sameID(id idVersion) []clientv3.Cmp {
 	}
 }
 
-// Identity implements [store.Store]: all namespaces share one. After the first
-// use it costs no round trip, because every answer tells it.
+// Identity implements [store.Store]: all namespaces share one. After the
+// first use it costs no round trip, because every answer tells it.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	if _, err := s.readySight(ctx); err != nil {
 		return "", err
@@ -83,8 +83,8 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	return err
 }
 
-// readySight returns the latest sight. At the first use, and after a rollback,
-// it finds or writes the id.
+// readySight returns the latest sight. At the first use, and after a
+// rollback, it finds or writes the id.
 func (s *Store) readySight(ctx context.Context) (seen, error) {
 	if now := s.lastSeen(); now.ready {
 		return now, nil
@@ -178,8 +178,8 @@ type reply struct {
 	ranges   []*pb.RangeResponse
 }
 
-// sendReads sends reads, and repeats them while no leader answers. That is safe
-// for reads, and a leader comes back when members change.
+// sendReads sends reads, and repeats them while no leader answers. That is
+// safe for reads, and a leader comes back when members change.
 func (s *Store) sendReads(ctx context.Context, ops ...clientv3.Op) (reply, error) {
 	for start := time.Now(); ; {
 		before, err := s.readySight(ctx)
@@ -207,8 +207,8 @@ func (s *Store) sendReads(ctx context.Context, ops ...clientv3.Op) (reply, error
 	}
 }
 
-// errFewerOps means that the server refused the length of a transaction, and
-// the limit is lower now.
+// errFewerOps means that the server refused the length of a transaction,
+// and the limit is lower now.
 var errFewerOps = errors.New("etcdstore: the transaction has too many operations for the server")
 
 func (s *Store) readReply(before seen, resp *clientv3.TxnResponse) (reply, error) {

@@ -23,15 +23,15 @@ func (p keyspace) recordKey(k store.Key) string {
 	return string(p) + "r/" + escape(k.Namespace) + "/" + store.NodeText(k.Node)
 }
 
-// recordRange returns how the keys of a namespace begin, and the range of its
-// nodes' keys.
+// recordRange returns how the keys of a namespace begin, and the range of
+// its nodes' keys.
 func (p keyspace) recordRange(namespace string, nodes snowfence.NodeRange) (base, from, end string) {
 	base = string(p) + "r/" + escape(namespace) + "/"
 	return base, base + store.NodeText(nodes.From), base + store.NodeText(nodes.Until)
 }
 
-// keyAfter returns where the records begin of the namespaces that sort after
-// one.
+// keyAfter returns where the records begin of the namespaces that sort
+// after one.
 func (p keyspace) keyAfter(namespace string) string {
 	return string(p) + "r/" + escape(namespace) + "0"
 } // after a slash

@@ -16,6 +16,12 @@ import (
 
 const paged = 4096 // records in one answer
 
+// listing is one list at one revision.
+type listing struct {
+	s        *Store
+	revision int64 // 0 until the first answer
+}
+
 // List implements [store.Store]. It reads everything at the revision of its
 // first read.
 func (s *Store) List(
@@ -32,8 +38,8 @@ func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
 	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.readHeads(ctx) })
 }
 
-// atOnce lists, and begins again with the present if etcd was compacted in the
-// middle.
+// atOnce lists, and begins again with the present if etcd was compacted in
+// the middle.
 func (s *Store) atOnce(list func(*listing) ([]store.Record, error)) ([]store.Record, error) {
 	for attempt := 0; ; attempt++ {
 		out, err := list(&listing{s: s})
@@ -41,12 +47,6 @@ func (s *Store) atOnce(list func(*listing) ([]store.Record, error)) ([]store.Rec
 			return out, err
 		}
 	}
-}
-
-// listing is one list at one revision.
-type listing struct {
-	s        *Store
-	revision int64 // 0 until the first answer
 }
 
 // readRange reads a range of keys in order.
@@ -91,8 +91,9 @@ func (l *listing) readNodes(
 	}
 }
 
-// readHeads jumps from the first key of a namespace to the first of the next.
-// It sorts the names by their bytes: escaped names have another order.
+// readHeads jumps from the first key of a namespace to the first of the
+// next. It sorts the names by their bytes: escaped names have another
+// order.
 func (l *listing) readHeads(ctx context.Context) ([]store.Record, error) {
 	var out []store.Record
 	ks := l.s.keys

@@ -10,59 +10,61 @@
 //
 // # Promises
 //
-// etcd is linearizable, and acknowledges a write when a majority of its members
-// has it on disk. The store keeps both properties: it makes no serializable
-// reads, and one compare-and-swap is one transaction in one round trip. IDs are
-// unique within one cluster and prefix. The cluster may lose any minority.
-// Without a majority no lease is renewed: holders make IDs to the end of their
-// grants, and go on by themselves when the majority is back.
+// etcd is linearizable, and acknowledges a write when a majority of its
+// members has it on disk. The store keeps both properties: it makes no
+// serializable reads, and one compare-and-swap is one transaction in one
+// round trip. IDs are unique within one cluster and prefix. The cluster may
+// lose any minority. Without a majority no lease is renewed: holders make
+// IDs to the end of their grants, and go on by themselves when the majority
+// is back.
 //
-// Choose it if you already run etcd, and renewals must go on after the loss of
-// one machine. It renews 131,072 leases every 20 s on two cores, shared with
-// their process (docs/prove/figures.md).
+// Choose it if you already run etcd, and renewals must go on after the loss
+// of one machine. It renews 131,072 leases every 20 s on two cores, shared
+// with their process (docs/prove/figures.md).
 //
 // # Restores: seen and unseen
 //
-// The store's identity has three parts: the cluster's ID, a random text that
-// the first use writes (the key <prefix>id), and the revisions in which that
-// key was made and changed. The store checks every answer against them. If all
-// keys are put back from a copy, this key has other revisions. A cluster
-// restored from a snapshot under another --initial-cluster-token, or a deleted
-// prefix, is another store: grants then start above all earlier ones. etcd's
-// revision never falls. When a store sees it fall, the data was rolled back,
-// and the store changes the identity for all programs.
+// The store's identity has three parts: the cluster's ID, a random text
+// that the first use writes (the key <prefix>id), and the revisions in
+// which that key was made and changed. The store checks every answer
+// against them. If all keys are put back from a copy, this key has other
+// revisions. A cluster restored from a snapshot under another
+// --initial-cluster-token, or a deleted prefix, is another store: grants
+// then start above all earlier ones. etcd's revision never falls. When a
+// store sees it fall, the data was rolled back, and the store changes the
+// identity for all programs.
 //
 // The store does not notice a rollback that keeps the cluster's ID if no
-// process runs meanwhile: a copied data folder, or a snapshot restored with the
-// same token and peer URLs. Nor does it notice keys that are put back without
-// <prefix>id. After either, delete the key <prefix>id (etcdctl del
-// snowfence/id) before programs start. etcd has no clock that clients can read,
-// so the store cannot notice wrong clocks of holders (Now returns the zero
-// time).
+// process runs meanwhile: a copied data folder, or a snapshot restored with
+// the same token and peer URLs. Nor does it notice keys that are put back
+// without <prefix>id. After either, delete the key <prefix>id (etcdctl del
+// snowfence/id) before programs start. etcd has no clock that clients can
+// read, so the store cannot notice wrong clocks of holders (Now returns the
+// zero time).
 //
 // # Needs
 //
-// It needs etcd 3.4.21, 3.5.5 or later. Earlier versions can lose acknowledged
-// writes in a cluster of one member, and 3.5.0 to 3.5.2 in any cluster. With
-// authentication it needs a role that may read and write the keys of the
-// prefix, and nothing else:
+// It needs etcd 3.4.21, 3.5.5 or later. Earlier versions can lose
+// acknowledged writes in a cluster of one member, and 3.5.0 to 3.5.2 in any
+// cluster. With authentication it needs a role that may read and write the
+// keys of the prefix, and nothing else:
 //
 //	etcdctl role add snowfence
 //	etcdctl role grant-permission snowfence readwrite --prefix=true snowfence/
 //
 // etcd keeps every change until the server compacts it, and a renewal takes
-// about 400 bytes until then. Start it with --auto-compaction-retention=5m, or
-// 1m if there are many leases. 131,072 leases renewed every 20 s write 2.5
-// MB/s, which is 750 MB in 5 minutes; etcd's default limit is 2 GiB
-// (--quota-backend-bytes). At the limit no lease is renewed, and the error says
-// what to do.
+// about 400 bytes until then. Start it with --auto-compaction-retention=5m,
+// or 1m if there are many leases. 131,072 leases renewed every 20 s write
+// 2.5 MB/s, which is 750 MB in 5 minutes; etcd's default limit is 2 GiB
+// (--quota-backend-bytes). At the limit no lease is renewed, and the error
+// says what to do.
 //
-// A client takes up to two minutes to reconnect to a lost member, unless its
-// DialOptions say otherwise (grpc.WithConnectParams). It logs each failed
-// attempt (Config.Logger).
+// A client takes up to two minutes to reconnect to a lost member, unless
+// its DialOptions say otherwise (grpc.WithConnectParams). It logs each
+// failed attempt (Config.Logger).
 //
-// Do not change keys by hand. You may delete all keys of the prefix together,
-// or <prefix>id.
+// Do not change keys by hand. You may delete all keys of the prefix
+// together, or <prefix>id.
 package etcdstore
 
 import (
@@ -79,20 +81,20 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Options says where and how leases are kept. Nil and the zero value use the
-// defaults.
+// Options says where and how leases are kept. Nil and the zero value use
+// the defaults.
 type Options struct {
-	// Prefix is the prefix of all keys; "" means "snowfence/". The store adds a
-	// missing slash at its end.
+	// Prefix is the prefix of all keys; "" means "snowfence/". The store
+	// adds a missing slash at its end.
 	Prefix string
 
-	// Timeout limits one request, so that there is time to ask another member
-	// when one hangs. 0 means 3 s. Keep it well below a third of the ttl of the
-	// leases.
+	// Timeout limits one request, so that there is time to ask another
+	// member when one hangs. 0 means 3 s. Keep it well below a third of the
+	// ttl of the leases.
 	Timeout time.Duration
 
-	// ReadOnly makes the store change nothing, for tools that inspect a store.
-	// All methods fail if no program has used the prefix.
+	// ReadOnly makes the store change nothing, for tools that inspect a
+	// store. All methods fail if no program has used the prefix.
 	ReadOnly bool
 }
 
@@ -112,8 +114,8 @@ type Store struct {
 	seen        seen
 }
 
-// New returns a store over a client, which you close after all leases. It does
-// no I/O: errors of the cluster show at the first use.
+// New returns a store over a client, which you close after all leases. It
+// does no I/O: errors of the cluster show at the first use.
 func New(c *clientv3.Client, o *Options) (*Store, error) {
 	var opts Options
 	if o != nil {
@@ -142,8 +144,8 @@ func New(c *clientv3.Client, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// maxOps is etcd's default limit of a transaction (--max-txn-ops). A refusal
-// shows a lower one.
+// maxOps is etcd's default limit of a transaction (--max-txn-ops). A
+// refusal shows a lower one.
 const maxOps = 128
 
 // Get implements [store.Store]. Many keys take several transactions.

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// Comparisons of a transaction of one write: two bounds of the record, and
-	// the id three times. Among others, a write only compares the bounds; etcd
-	// adds these to the number of writes.
+	// Comparisons of a transaction of one write: two bounds of the record,
+	// and the id three times. Among others, a write only compares the
+	// bounds; etcd adds these to the number of writes.
 	opsAlone, opsAmong = 5, 2
 	maxBytes           = 512 << 10 // of a transaction; etcd refuses 1.5 MiB by default
 	// Transactions of a batch under way, so that it does not wait for each
@@ -24,11 +24,17 @@ const (
 	inFlight = 4
 )
 
-// Swap implements [store.Store]. It splits a batch into transactions of about
-// 120 writes. Each write is a nested transaction, so a lost write does not undo
-// the others. The store does not send a write again, unless the server refused
-// a transaction for its length. It recognizes a transaction that a proxy
-// repeated.
+// batch is one call of Swap.
+type batch struct {
+	s    *Store
+	mark string // of this call, stored with each record
+}
+
+// Swap implements [store.Store]. It splits a batch into transactions of
+// about 120 writes. Each write is a nested transaction, so a lost write
+// does not undo the others. The store does not send a write again, unless
+// the server refused a transaction for its length. It recognizes a
+// transaction that a proxy repeated.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)
@@ -62,12 +68,6 @@ func fill(errs []error, err error) {
 	}
 }
 
-// batch is one call of Swap.
-type batch struct {
-	s    *Store
-	mark string // of this call, stored with each record
-}
-
 // nextLen returns how many writes the next transaction has.
 func (b *batch) nextLen(writes []store.Write) int {
 	most := max(1, int(b.s.limit.Load())-opsAmong)
@@ -83,8 +83,8 @@ func (b *batch) nextLen(writes []store.Write) int {
 	return len(writes)
 }
 
-// sendWrites sends writes in one transaction, or in shorter ones if the server
-// wants those.
+// sendWrites sends writes in one transaction, or in shorter ones if the
+// server wants those.
 func (b *batch) sendWrites(ctx context.Context, writes []store.Write, errs []error) {
 	s := b.s
 	before, err := s.readySight(ctx)
@@ -124,9 +124,9 @@ func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv
 	if w.Old == "" {
 		cmps = []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(record), "=", 0)}
 	} else {
-		// A swap compares no other field and no revision. etcd compares values
-		// as bytes. Values that begin with a nonce lie between its front and
-		// the next greater text of that length.
+		// A swap compares no other field and no revision. etcd compares
+		// values as bytes. Values that begin with a nonce lie between its
+		// front and the next greater text of that length.
 		old := store.Front(w.Old)
 		cmps = []clientv3.Cmp{
 			clientv3.Compare(clientv3.Value(record), ">", old),
@@ -137,8 +137,8 @@ func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv
 	return cmps, []clientv3.Op{put}, []clientv3.Op{clientv3.OpGet(record)}
 }
 
-// beyond returns the least text greater than all that begin with a front, which
-// ends in a tab.
+// beyond returns the least text greater than all that begin with a front,
+// which ends in a tab.
 func beyond(front string) string { return front[:len(front)-1] + "\n" } // a tab is 9, a newline 10
 
 // readResults reads the answer to a transaction.
@@ -167,7 +167,8 @@ func (b *batch) readResults(before seen, writes []store.Write, resp *clientv3.Tx
 	return nil
 }
 
-// judgeConflict judges the record that a write found in place of the old one.
+// judgeConflict judges the record that a write found in place of the old
+// one.
 func (b *batch) judgeConflict(w store.Write, found *pb.RangeResponse) error {
 	if len(found.Kvs) == 0 {
 		return store.ErrLost

@@ -86,7 +86,8 @@ func testPgx(t *testing.T, url string) {
 	}
 }
 
-// pgx could not write an ID into a column of text: "cannot find encode plan".
+// pgx could not write an ID into a column of text: "cannot find encode
+// plan".
 func testPgxText(t *testing.T, url string) {
 	ctx, ids := t.Context(), newIDs(t)
 	const insert = `INSERT INTO texts (id, parent) VALUES ($1, $2)`

@@ -73,8 +73,8 @@ func openGormWithIDs(t *testing.T, url string) *gorm.DB {
 	return db
 }
 
-// A model with a key of type ID and no generator was inserted as 1, silently:
-// GORM leaves a key that is zero to the database.
+// A model with a key of type ID and no generator was inserted as 1,
+// silently: GORM leaves a key that is zero to the database.
 func testGormZeroKey(t *testing.T, url string) {
 	plain := openGorm(t, url)
 	tag := Tag{Name: "x"}
@@ -201,8 +201,8 @@ func testGormSave(t *testing.T, url string) {
 	}
 }
 
-// After an upsert that met an older row, the struct had the new ID, which no
-// row has.
+// After an upsert that met an older row, the struct had the new ID, which
+// no row has.
 func testGormUpserts(t *testing.T, url string) {
 	db := openGormWithIDs(t, url).Omit(clause.Associations).Session(&gorm.Session{})
 	city := City{Name: "Berlin"}
@@ -237,8 +237,8 @@ func testGormUpserts(t *testing.T, url string) {
 	if result.Error != nil || result.RowsAffected != 0 {
 		t.Errorf("DO NOTHING: %d rows, %v", result.RowsAffected, result.Error)
 	}
-	// With a condition the answer has fewer rows, and GORM gives the keys to
-	// the wrong elements.
+	// With a condition the answer has fewer rows, and GORM gives the keys
+	// to the wrong elements.
 	some := []Customer{{Email: "a@example.com"}, {Email: "d@example.com", CityID: snowfence.ID(city.ID)}}
 	some[0].CityID = some[1].CityID
 	check(t, db.Clauses(clause.OnConflict{

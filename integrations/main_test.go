@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestPostgres runs all drivers and ORMs on one server, each in a database of
-// its own.
+// TestPostgres runs all drivers and ORMs on one server, each in a database
+// of its own.
 func TestPostgres(t *testing.T) {
 	p := servers.StartPostgres(t)
 	for name, test := range map[string]func(*testing.T, string){

@@ -10,8 +10,8 @@ import (
 
 var block = regexp.MustCompile("(?ms)^```(go|yaml|ts)\n(.*?)^```$")
 
-// Each Go block of the pages is a whole file, the only one of a package that
-// the tests run, so it compiles alone.
+// Each Go block of the pages is a whole file, the only one of a package
+// that the tests run, so it compiles alone.
 func TestPage(t *testing.T) {
 	var page []byte
 	for _, name := range []string{"../docs/start/integrations.md", "../docs/move/bigint.md"} {

@@ -16,8 +16,8 @@ type cached struct {
 	User UserID       `redis:"user"`
 }
 
-// go-redis wrote 8 raw bytes of an ID, which no other client read, and refused
-// typed IDs.
+// go-redis wrote 8 raw bytes of an ID, which no other client read, and
+// refused typed IDs.
 func TestRedisClients(t *testing.T) {
 	const id snowfence.ID = 252407983798808577
 	addr := servers.StartRedis(t).Address()

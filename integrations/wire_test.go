@@ -21,8 +21,8 @@ import (
 	unready "github.com/snowfence/snowfence/integrations/internal/page/unready"
 )
 
-// BSON has an int64 of its own, so a document keeps the order and the size of a
-// number.
+// BSON has an int64 of its own, so a document keeps the order and the size
+// of a number.
 func TestBSON(t *testing.T) {
 	const id snowfence.ID = 249887800817025024
 	type document struct {

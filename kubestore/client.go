@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// client speaks to the API server. It sends each request once: a repeated write
-// could not tell its own first attempt from another program's.
+// client speaks to the API server. It sends each request once: a repeated
+// write could not tell its own first attempt from another program's.
 type client struct {
 	http    *http.Client
 	leases  string // URL of the collection
@@ -44,7 +44,8 @@ func newClient(c *Config, timeout time.Duration) (*client, error) {
 				ForceAttemptHTTP2:   true,
 				MaxIdleConnsPerHost: parallel,
 				TLSHandshakeTimeout: timeout,
-				// An API server that vanished is noticed before a lease ends.
+				// An API server that vanished is noticed before a lease
+				// ends.
 				HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * time.Second, PingTimeout: 2 * time.Second},
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -82,9 +83,10 @@ func is(err error, code int) bool {
 	return errors.As(err, &s) && s.code == code
 }
 
-// sendRequest sends a request and reads the answer. It returns the time of the
-// server, with a resolution of a second. A *status means that the server
-// answered; after a write, any other error leaves open whether it was done.
+// sendRequest sends a request and reads the answer. It returns the time of
+// the server, with a resolution of a second. A *status means that the
+// server answered; after a write, any other error leaves open whether it
+// was done.
 func (c *client) sendRequest(ctx context.Context, method, path string, body, answer any) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -150,9 +152,9 @@ func (c *client) getObject(ctx context.Context, name string) (*object, time.Time
 	return &o, now, nil
 }
 
-// putObject writes an object: a new one, or one with the UID and version of its
-// read. Without the UID, the API server would make a deleted Lease again. A
-// conflict is a *status of 409.
+// putObject writes an object: a new one, or one with the UID and version of
+// its read. Without the UID, the API server would make a deleted Lease
+// again. A conflict is a *status of 409.
 func (c *client) putObject(ctx context.Context, o object) (written object, err error) {
 	if o.Metadata.UID == "" {
 		_, err = c.sendRequest(ctx, http.MethodPost, "", o, &written)

@@ -22,8 +22,8 @@ type Config struct {
 	Namespace  string // the Kubernetes namespace of the objects
 	CA         []byte // certificates in PEM; nil means the system's
 
-	// Token returns the bearer token. It is called before each request, because
-	// tokens of pods change every hour. Nil means no token.
+	// Token returns the bearer token. It is called before each request,
+	// because tokens of pods change every hour. Nil means no token.
 	Token func() (string, error)
 
 	// Certificate is the client's, for [tls.Config.Certificates]; nil means
@@ -99,10 +99,10 @@ type kubeconfig struct {
 	}
 }
 
-// Kubeconfig returns the Config of the current context of a kubeconfig file. It
-// supports tokens and client certificates. It refuses users with exec,
-// auth-provider or a password, proxies, and clusters without a verified
-// certificate.
+// Kubeconfig returns the Config of the current context of a kubeconfig
+// file. It supports tokens and client certificates. It refuses users with
+// exec, auth-provider or a password, proxies, and clusters without a
+// verified certificate.
 func Kubeconfig(path string) (*Config, error) {
 	c, err := readKubeconfig(path)
 	if err != nil {
@@ -179,8 +179,8 @@ func (c *Config) setUser(f *kubeconfig, name, dir string) error {
 	return fmt.Errorf("the current context %q names no user of the file", f.Current)
 }
 
-// content returns the decoded data, or else the file's bytes; nil if there is
-// neither.
+// content returns the decoded data, or else the file's bytes; nil if there
+// is neither.
 func content(data, path, dir string) ([]byte, error) {
 	switch {
 	case data != "":

@@ -18,8 +18,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A pod's token is read anew for each request, because Kubernetes replaces it
-// every hour.
+// A pod's token is read anew for each request, because Kubernetes replaces
+// it every hour.
 func TestInCluster(t *testing.T) {
 	s, dir := newServer(t), t.TempDir()
 	host, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "https://"), ":")
@@ -52,8 +52,8 @@ func TestInCluster(t *testing.T) {
 	}
 }
 
-// Each way of a kubeconfig to name certificates and tokens that is read leads
-// to the server.
+// Each way of a kubeconfig to name certificates and tokens that is read
+// leads to the server.
 func TestKubeconfig(t *testing.T) {
 	s, dir := newServer(t), t.TempDir()
 	ca := s.config().CA

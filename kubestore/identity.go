@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// version is what Kubernetes calls a resource version: of objects of one kind,
-// a later one is a greater number (since Kubernetes 1.35 by documentation, and
-// always with etcd).
+// version is what Kubernetes calls a resource version: of objects of one
+// kind, a later one is a greater number (since Kubernetes 1.35 by
+// documentation, and always with etcd).
 type version uint64
 
 func (s *Store) highestVersion() version {
@@ -55,8 +55,8 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	return id, err
 }
 
-// Now implements [store.Store]. It can be off by half a second and the duration
-// of a request.
+// Now implements [store.Store]. It can be off by half a second and the
+// duration of a request.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	_, now, err := s.readIdentity(ctx)
 	if err != nil || now.IsZero() {

@@ -45,9 +45,9 @@ func objectName(k store.Key) string {
 	return "snowfence." + escape(k.Namespace) + "." + store.NodeText(k.Node)
 }
 
-// escape keeps lower-case letters but x, digits and inner '-'. It writes all
-// else as x and two hexadecimal digits. It must never change, because objects
-// are found by it.
+// escape keeps lower-case letters but x, digits and inner '-'. It writes
+// all else as x and two hexadecimal digits. It must never change, because
+// objects are found by it.
 func escape(name string) string {
 	var b strings.Builder
 	for i, c := range []byte(name) {
@@ -84,8 +84,8 @@ func objectOf(r store.Record) object {
 	return o
 }
 
-// record returns the record in an object. An object of another program is an
-// error.
+// record returns the record in an object. An object of another program is
+// an error.
 func (o object) record() (store.Record, error) {
 	namespace := o.Metadata.Annotations[noteNamespace]
 	last := strings.LastIndexByte(o.Metadata.Name, '.')

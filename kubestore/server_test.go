@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// server answers as an API server does: what it says to each request was seen
-// on a real one.
+// server answers as an API server does: what it says to each request was
+// seen on a real one.
 type server struct {
 	*httptest.Server
 
@@ -91,8 +91,8 @@ func notFound(name string) *status {
 	return &status{code: 404, Reason: "NotFound", Message: fmt.Sprintf("leases %q not found", name)}
 }
 
-// write makes or replaces an object. A PUT makes a missing one, unless it names
-// a UID.
+// write makes or replaces an object. A PUT makes a missing one, unless it
+// names a UID.
 func (s *server) write(o object, create bool) (any, *status) {
 	name := o.Metadata.Name
 	old, exists := s.objects[name]
@@ -115,8 +115,8 @@ func (s *server) write(o object, create bool) (any, *status) {
 	return o, nil
 }
 
-// list returns a page of two objects, because a page that is shorter than the
-// limit may have a next one.
+// list returns a page of two objects, because a page that is shorter than
+// the limit may have a next one.
 func (s *server) list(r *http.Request) any {
 	label, value, equal := strings.Cut(r.URL.Query().Get("labelSelector"), "=")
 	var names []string

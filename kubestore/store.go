@@ -1,6 +1,6 @@
 // Package kubestore keeps leases in the Kubernetes API: a [store.Store] of
-// Lease objects of coordination.k8s.io/v1. A cluster needs no other database
-// for its IDs.
+// Lease objects of coordination.k8s.io/v1. A cluster needs no other
+// database for its IDs.
 //
 //	config, err := kubestore.InCluster()
 //	ids, err := kubestore.Open(ctx, config, nil)
@@ -8,34 +8,36 @@
 // # Promises
 //
 // The API server keeps objects in etcd. For a read of one object, or a list
-// without a resource version, it asks a majority of etcd. A write names the UID
-// and the version of the object that it replaces, so it is a compare-and-swap.
-// IDs are unique within one namespace of one cluster. While the API server is
-// unreachable, no lease is renewed: holders make IDs to the end of their
-// grants, and go on by themselves when it answers again.
+// without a resource version, it asks a majority of etcd. A write names the
+// UID and the version of the object that it replaces, so it is a
+// compare-and-swap. IDs are unique within one namespace of one cluster.
+// While the API server is unreachable, no lease is renewed: holders make
+// IDs to the end of their grants, and go on by themselves when it answers
+// again.
 //
-// Each renewal is one write and three reads of the API server. Keep below 50
-// renewals a second in a cluster. With longer ttls, or with "snowfence serve",
-// these are enough for more programs.
+// Each renewal is one write and three reads of the API server. Keep below
+// 50 renewals a second in a cluster. With longer ttls, or with "snowfence
+// serve", these are enough for more programs.
 //
 // # Restores: seen and unseen
 //
 // The store's identity is the UID and a random text of the object
-// "snowfence.id". When that object is deleted, grants start above all earlier
-// ones. The resource versions of a cluster rise with each write. When a running
-// program sees one fall, etcd was restored, and the program changes the
-// identity for all programs.
+// "snowfence.id". When that object is deleted, grants start above all
+// earlier ones. The resource versions of a cluster rise with each write.
+// When a running program sees one fall, etcd was restored, and the program
+// changes the identity for all programs.
 //
-// If etcd is restored while no program runs, the store does not notice it: run
-// "snowfence store restored" before programs start. The API server's clock has
-// a resolution of a second.
+// If etcd is restored while no program runs, the store does not notice it:
+// run "snowfence store restored" before programs start. The API server's
+// clock has a resolution of a second.
 //
 // # Needs
 //
-// It needs the verbs get, list, create and update on leases in one namespace.
-// The objects have no owner: with one, Kubernetes would delete them together
-// with it, and so lose the floors of later grants. Do not change or delete the
-// objects by hand; kubectl get leases -l snowfence/namespace shows holders.
+// It needs the verbs get, list, create and update on leases in one
+// namespace. The objects have no owner: with one, Kubernetes would delete
+// them together with it, and so lose the floors of later grants. Do not
+// change or delete the objects by hand; kubectl get leases -l
+// snowfence/namespace shows holders.
 package kubestore
 
 import (
@@ -56,12 +58,12 @@ import (
 
 // Options says how leases are kept. A nil *Options uses the defaults.
 type Options struct {
-	// Timeout limits one request; 0 means 3 s. Keep it well below a third of
-	// the ttl.
+	// Timeout limits one request; 0 means 3 s. Keep it well below a third
+	// of the ttl.
 	Timeout time.Duration
 
-	// ReadOnly makes the store change nothing. All methods fail if no program
-	// has used the namespace.
+	// ReadOnly makes the store change nothing. All methods fail if no
+	// program has used the namespace.
 	ReadOnly bool
 }
 
@@ -82,8 +84,8 @@ type Store struct {
 const parallel = 8
 
 // Open leases a node, and returns a generator on it. It makes the namespace
-// "default" if it is missing. Closing the generator ends the lease. Nil options
-// use the defaults.
+// "default" if it is missing. Closing the generator ends the lease. Nil
+// options use the defaults.
 func Open(ctx context.Context, c *Config, o *lease.Options) (*snowfence.Generator, error) {
 	st, err := New(c, nil)
 	if err != nil {
@@ -92,8 +94,8 @@ func Open(ctx context.Context, c *Config, o *lease.Options) (*snowfence.Generato
 	return lease.Generator(ctx, st, o)
 }
 
-// New returns a store. It does no I/O: errors of the cluster show at the first
-// use.
+// New returns a store. It does no I/O: errors of the cluster show at the
+// first use.
 func New(c *Config, o *Options) (*Store, error) {
 	o = cmp.Or(o, &Options{})
 	switch {
@@ -204,9 +206,9 @@ func pause(ctx context.Context) error {
 }
 
 // swapRecord writes one record. It reads the object's version each time: a
-// version that it remembered can be from another write after etcd was restored.
-// If an object has the old nonce after a conflict, another part of it was
-// changed, such as a label: the write is tried again.
+// version that it remembered can be from another write after etcd was
+// restored. If an object has the old nonce after a conflict, another part
+// of it was changed, such as a label: the write is tried again.
 func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 	for sent := false; ; sent = true {
 		r, old, err := s.readRecord(ctx, w.New.Key)

@@ -42,7 +42,8 @@ func swap(t *testing.T, st store.Store, old string, r store.Record) error {
 	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
 }
 
-// on returns a condition that holds once, for a method on the record's object.
+// on returns a condition that holds once, for a method on the record's
+// object.
 func on(method string) func(*http.Request) bool {
 	done := false
 	return func(r *http.Request) bool {
@@ -77,8 +78,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// An object that always changes meanwhile is tried again after pauses, until
-// the caller gives up.
+// An object that always changes meanwhile is tried again after pauses,
+// until the caller gives up.
 func TestPausesBetweenConflicts(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
@@ -102,7 +103,8 @@ func TestPausesBetweenConflicts(t *testing.T) {
 	})
 }
 
-// during changes the record's object before the server carries out a request.
+// during changes the record's object before the server carries out a
+// request.
 func (s *server) during(hit func(*http.Request) bool, change func(*object)) {
 	s.set(func() {
 		s.answer = func(r *http.Request) *status {
@@ -124,8 +126,8 @@ func (s *server) change(change func(*object)) *status {
 	return refusal
 }
 
-// An object that is deleted while it is written does not come back, as by a PUT
-// without UID.
+// An object that is deleted while it is written does not come back, as by a
+// PUT without UID.
 func TestDeletedObject(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
@@ -169,8 +171,8 @@ func TestVersionOfAnotherWrite(t *testing.T) {
 	}
 }
 
-// An answer that is lost leaves open whether the write was done. A proxy that
-// sends a write twice does not make it a loss.
+// An answer that is lost leaves open whether the write was done. A proxy
+// that sends a write twice does not make it a loss.
 func TestLostAnswers(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
 		s := newServer(t)
@@ -206,8 +208,8 @@ func (s *server) set(change func()) {
 	change()
 }
 
-// twice carries out a write before it is carried out, as a proxy that sends it
-// again.
+// twice carries out a write before it is carried out, as a proxy that sends
+// it again.
 func twice(s *server, hit func(*http.Request) bool) func(*http.Request) *status {
 	return func(r *http.Request) *status {
 		if !hit(r) {
@@ -228,8 +230,8 @@ func twice(s *server, hit func(*http.Request) bool) func(*http.Request) *status 
 	}
 }
 
-// A version that falls means that etcd was restored: the identity changes for
-// all, once.
+// A version that falls means that etcd was restored: the identity changes
+// for all, once.
 func TestVersionFalls(t *testing.T) {
 	s := newServer(t)
 	st, other := open(t, s), open(t, s)
@@ -349,8 +351,8 @@ var (
 	labelValue = regexp.MustCompile(`^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`)
 )
 
-// Names of objects and labels are what Kubernetes allows, and differ where keys
-// do.
+// Names of objects and labels are what Kubernetes allows, and differ where
+// keys do.
 func TestNames(t *testing.T) {
 	seen := map[string]string{}
 	for _, ns := range []string{

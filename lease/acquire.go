@@ -19,9 +19,9 @@ func (c *storeClaim) next(ctx context.Context) (snowfence.Grant, error) {
 	return g, err
 }
 
-// proceed takes the next step: it acquires, settles an acquisition, or renews.
-// A lease with an earlier grant takes no node over, or two leases would do so
-// for ever.
+// proceed takes the next step: it acquires, settles an acquisition, or
+// renews. A lease with an earlier grant takes no node over, or two leases
+// would do so for ever.
 func (c *storeClaim) proceed(ctx context.Context) (snowfence.Grant, error) {
 	switch {
 	case c.held == nil:
@@ -33,7 +33,8 @@ func (c *storeClaim) proceed(ctx context.Context) (snowfence.Grant, error) {
 }
 
 // acquire gets a grant of another node, or a later one of the same node.
-// Healing does not take over a fixed node, or two leases would do so for ever.
+// Healing does not take over a fixed node, or two leases would do so for
+// ever.
 func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.Grant, err error) {
 	if err := c.diagnose(ctx); err != nil {
 		return none, err
@@ -73,8 +74,8 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 		if !errors.Is(err, store.ErrLost) {
 			return g, err
 		}
-		// Another process was faster, or the store was rolled back after the
-		// read.
+		// Another process was faster, or the store was rolled back after
+		// the read.
 		if err := c.diagnose(ctx); err != nil {
 			return none, err
 		}

@@ -22,8 +22,8 @@ func (r *reads) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 	return r.Store.Get(ctx, keys)
 }
 
-// All nodes are vetoed, so it is unknown when one frees. Open then asks a few
-// times a second, not all the time.
+// All nodes are vetoed, so it is unknown when one frees. Open then asks a
+// few times a second, not all the time.
 func TestWaitingForAVetoedNodeIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &reads{Store: store.NewMemory()}, thousand(t)

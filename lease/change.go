@@ -10,25 +10,25 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Change gives a namespace another scheme, if s is not nil, other nodes that
-// can be leased, another unit, or other limits. If it has them already, nothing
-// changes, and leases go on. The leasable nodes stay the same if o names none
-// and the new layout has them.
+// Change gives a namespace another scheme, if s is not nil, other nodes
+// that can be leased, another unit, or other limits. If it has them
+// already, nothing changes, and leases go on. The leasable nodes stay the
+// same if o names none and the new layout has them.
 //
 // With another layout, all holders lose their grants, and their leases end.
 // Programs with the new scheme start above everything that can have been
-// granted. Change first proves that no ID of the new layout can equal one of
-// any earlier region of the namespace ([Region]). If it cannot, the error
-// matches [ErrRefused] and says which ID, and the namespace stays as it was.
-// Programs with node numbers given by hand do not notice the change: stop them
-// first, and start programs with the new layout after the time of
-// Namespace.Floor. If ctx ends or the store fails half-way, nothing is granted
-// until you call Change again. Each step can be repeated. A wrong clock is an
-// [ErrSkew].
+// granted. Change first proves that no ID of the new layout can equal one
+// of any earlier region of the namespace ([Region]). If it cannot, the
+// error matches [ErrRefused] and says which ID, and the namespace stays as
+// it was. Programs with node numbers given by hand do not notice the
+// change: stop them first, and start programs with the new layout after the
+// time of Namespace.Floor. If ctx ends or the store fails half-way, nothing
+// is granted until you call Change again. Each step can be repeated. A
+// wrong clock is an [ErrSkew].
 //
-// With another unit, all holders lose their grants, and their leases end: open
-// them again. It is refused while a node has a veto or functions, because those
-// stand in records of the old unit.
+// With another unit, all holders lose their grants, and their leases end:
+// open them again. It is refused while a node has a veto or functions,
+// because those stand in records of the old unit.
 //
 // With fewer nodes, all holders lose their grants, and get new ones on the
 // nodes that are left. With more nodes, leases go on: this is the last step
@@ -88,8 +88,8 @@ func (c change) apply(ctx context.Context, st store.Store, name string, now time
 	}
 }
 
-// relayout changes the layout. A renewal before freeze is in the floors that
-// next reads.
+// relayout changes the layout. A renewal before freeze is in the floors
+// that next reads.
 func (c change) relayout(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
 	ns, err := freeze(ctx, st, name, func(Namespace) error { return nil })
 	if err != nil {
@@ -129,7 +129,8 @@ func (op Operator) Delete(ctx context.Context, namespace string) (Namespace, err
 }
 
 // freeze ends all grants first. The floors that are read afterwards include
-// each earlier renewal. A later one sees the new generation before it is used.
+// each earlier renewal. A later one sees the new generation before it is
+// used.
 func freeze(ctx context.Context, st store.Store, namespace string, allowed func(Namespace) error) (Namespace, error) {
 	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
 		if ns.State == Deleted {

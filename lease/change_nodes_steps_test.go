@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Which nodes can be leased after a change: those that the change names, or the
-// earlier ones, where the layout has them.
+// Which nodes can be leased after a change: those that the change names, or
+// the earlier ones, where the layout has them.
 func TestNodesAfterAChange(t *testing.T) {
 	layout := func(bits string) snowfence.Layout {
 		l, err := snowfence.ParseLayout("time=41,node=" + bits + ",seq=12,epoch=2025-01-01")

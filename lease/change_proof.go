@@ -12,7 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// change is what [Operator.Change] is asked for. A nil scheme stays as it is.
+// change is what [Operator.Change] is asked for. A nil scheme stays as it
+// is.
 type change struct {
 	scheme *snowfence.Scheme
 	NamespaceOptions
@@ -201,8 +202,8 @@ func (c change) renode(ns Namespace, now time.Time) (Namespace, error) {
 	return next, nil
 }
 
-// afterUnused returns the first tick after all that was made with numbers given
-// by hand.
+// afterUnused returns the first tick after all that was made with numbers
+// given by hand.
 func (c change) afterUnused(l snowfence.Layout, now time.Time) (int64, error) {
 	unused := c.Unused
 	if unused.IsZero() {
@@ -215,7 +216,8 @@ func (c change) afterUnused(l snowfence.Layout, now time.Time) (int64, error) {
 	return l.TickOf(unused) + 1, nil
 }
 
-// reserves reports whether the namespace leaves nodes to numbers given by hand.
+// reserves reports whether the namespace leaves nodes to numbers given by
+// hand.
 func reserves(ns Namespace, l snowfence.Layout) bool {
 	return ns.Nodes != snowfence.NodeRange{Until: nodeCount(l)}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// made is what a program makes that leases a node of the namespace default for
-// a while.
+// made is what a program makes that leases a node of the namespace default
+// for a while.
 func made(t *testing.T, st store.Store, spec string, seen map[snowfence.ID]bool, rounds int) {
 	t.Helper()
 	node := int64(3)
@@ -63,8 +63,8 @@ func TestPastKeepsWhatWasMade(t *testing.T) {
 	})
 }
 
-// A layout that comes back before another one made anything goes on: its entry
-// is one.
+// A layout that comes back before another one made anything goes on: its
+// entry is one.
 func TestPastOfOneLayoutIsJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01",

@@ -67,8 +67,8 @@ func TestChangeOfNothing(t *testing.T) {
 	}
 }
 
-// A change that was interrupted is ended by the next change of the layout, also
-// by one back to what it was, and by nothing else.
+// A change that was interrupted is ended by the next change of the layout,
+// also by one back to what it was, and by nothing else.
 func TestChangeThatWasInterrupted(t *testing.T) {
 	for name, c := range map[string]struct {
 		change change
@@ -89,8 +89,8 @@ func TestChangeThatWasInterrupted(t *testing.T) {
 	}
 }
 
-// A change that meets another change of the namespace reads it again; any other
-// error ends the change.
+// A change that meets another change of the namespace reads it again; any
+// other error ends the change.
 func TestChangeWithoutAnswers(t *testing.T) {
 	few := nodes(0, 5)
 	to := func(g *stage) change { return change{g.scheme(wider), NamespaceOptions{Force: true}} }
@@ -141,8 +141,9 @@ func TestChangeWithoutAnswers(t *testing.T) {
 	}
 }
 
-// A change that turns out to be refused after it began leaves the namespace as
-// it was; one that the store does not answer leaves it to be changed again.
+// A change that turns out to be refused after it began leaves the namespace
+// as it was; one that the store does not answer leaves it to be changed
+// again.
 func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		change change
@@ -180,8 +181,9 @@ func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 	}
 }
 
-// A new layout starts at or after the end of all that was granted and made by
-// hand, in its own ticks, and what is remembered of the old one ends there.
+// A new layout starts at or after the end of all that was granted and made
+// by hand, in its own ticks, and what is remembered of the old one ends
+// there.
 func TestStartOfAChangedLayout(t *testing.T) {
 	const old, same = "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms",
 		"time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"

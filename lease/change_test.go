@@ -23,8 +23,9 @@ func (r *running) began() [2]int64 {
 	return [2]int64{g.Node, g.From}
 }
 
-// Nodes that are left to numbers given by hand stay so, whatever else changes.
-// Leasing them is asked for in words, and begins above what was made with them.
+// Nodes that are left to numbers given by hand stay so, whatever else
+// changes. Leasing them is asked for in words, and begins above what was
+// made with them.
 func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a, b, narrow = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01",
@@ -41,8 +42,8 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 		if err != nil || ns.Nodes != (snowfence.NodeRange{Until: 32}) {
 			t.Fatalf("another layout: %+v, %v", ns, err)
 		}
-		// No node was ever leased, and still the first layout was in use, by
-		// hand.
+		// No node was ever leased, and still the first layout was in use,
+		// by hand.
 		if len(ns.History()) != 1 || ns.History()[0].Until <= last.Tick ||
 			newScheme(t, b).Layout().TimeOf(ns.Floor).Before(last.Time) {
 			t.Errorf("an ID of tick %d was made by hand, and the past is %+v", last.Tick, ns.History())

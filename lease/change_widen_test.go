@@ -71,9 +71,10 @@ func (r *running) stop() {
 
 // TestFromStaticToLeased walks the four steps of docs/move/README.md: a
 // running fleet with the numbers 0 to 3 given by hand moves, process by
-// process, to leased numbers from 30 on, and in the end the old numbers become
-// leasable too. IDs are made all the time, some by a clock that is four seconds
-// ahead and, at the end, by one that is behind; none comes twice.
+// process, to leased numbers from 30 on, and in the end the old numbers
+// become leasable too. IDs are made all the time, some by a clock that is
+// four seconds ahead and, at the end, by one that is behind; none comes
+// twice.
 func TestFromStaticToLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), newScheme(t, "time=41,node=6,seq=12,epoch=1999-01-01,tick=1ms")
@@ -99,8 +100,8 @@ func TestFromStaticToLeased(t *testing.T) {
 		fleet := []*running{static(t, s, 0, 0), static(t, s, 1, 0), static(t, s, 2, 0), static(t, s, 3, 4*time.Second)}
 		run(fleet, 200)
 
-		// 1. A namespace in which only numbers can be leased that no program
-		//    was given.
+		// 1. A namespace in which only numbers can be leased that no
+		//    program was given.
 		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s,
 			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 			t.Fatal(err)

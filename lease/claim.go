@@ -39,8 +39,8 @@ func newSetup(w world.World, namespace string, s *snowfence.Scheme, opts Options
 func (s *setup) copied() bool { return s.machine.Load().Copied() }
 
 // claim is one holder's protocol with a store ([storeClaim]) or a server
-// ([serverClaim]), and nothing more. It starts no goroutine and has no mutex:
-// one call at a time.
+// ([serverClaim]), and nothing more. It starts no goroutine and has no
+// mutex: one call at a time.
 //
 // Each call has one of three results:
 //   - Done: a grant that next returns may be used.
@@ -52,13 +52,13 @@ type claim interface {
 	// answer.
 	next(ctx context.Context) (snowfence.Grant, error)
 
-	// giveBack ends the hold. o is the sealed grant, nil if that is not known.
-	// It does nothing if the machine was copied: the copy may use more of the
-	// grant, or any of it.
+	// giveBack ends the hold. o is the sealed grant, nil if that is not
+	// known. It does nothing if the machine was copied: the copy may use
+	// more of the grant, or any of it.
 	giveBack(ctx context.Context, o *owed) error
 
-	// forget ends the hold as a loss does, and takes another identity. Writes
-	// without an answer count as another holder's.
+	// forget ends the hold as a loss does, and takes another identity.
+	// Writes without an answer count as another holder's.
 	forget()
 }
 
@@ -149,8 +149,8 @@ func newClaim(s *setup, st store.Store) *storeClaim {
 	}
 }
 
-// holderOf is the Holder of a record that the claim acquires, with ticks from
-// the given one on: no two acquisitions have the same.
+// holderOf is the Holder of a record that the claim acquires, with ticks
+// from the given one on: no two acquisitions have the same.
 func (c *storeClaim) holderOf(from int64) string { return c.who + "." + strconv.FormatInt(from, 10) }
 
 // mine reports whether a record names this claim as its holder. Every
@@ -175,9 +175,10 @@ func keys(rs []store.Record) []store.Key {
 	return out
 }
 
-// settle fills the options: the ttl and the skew of the namespace where they
-// name none, and a whole unit where they ask for less. It runs at the first use
-// of a lease, before its keeper. It refuses what the namespace does not allow.
+// settle fills the options: the ttl and the skew of the namespace where
+// they name none, and a whole unit where they ask for less. It runs at the
+// first use of a lease, before its keeper. It refuses what the namespace
+// does not allow.
 func (c *storeClaim) settle(ns Namespace) error {
 	l, err := ns.fit(c.opts)
 	if c.held == nil && c.own == nil {

@@ -26,8 +26,8 @@ func (s *slowStart) Get(ctx context.Context, keys []store.Key) ([]store.Record, 
 	return s.Store.Get(ctx, keys)
 }
 
-// TestCreateNeedsAnswer: who may create the namespace is not told to create it
-// when it was the store that did not answer.
+// TestCreateNeedsAnswer: who may create the namespace is not told to create
+// it when it was the store that did not answer.
 func TestCreateNeedsAnswer(t *testing.T) {
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {

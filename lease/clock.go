@@ -30,8 +30,8 @@ func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
 	return wall, nil
 }
 
-// correct makes the wall clock the time, because it agrees with the clock that
-// decides.
+// correct makes the wall clock the time, because it agrees with the clock
+// that decides.
 //
 // Invariant: floors and the word of the generator only rise, so the time
 // decides no uniqueness.
@@ -59,8 +59,8 @@ func checkedClock(ctx context.Context, st store.Store, read func() time.Time, sk
 	return before, nil // the clock may have jumped ahead before the second reading
 }
 
-// compareClocks is [ErrSkew] if a clock that was read between two readings of
-// ours is further off than allowed. The zero time stands for no clock.
+// compareClocks is [ErrSkew] if a clock that was read between two readings
+// of ours is further off than allowed. The zero time stands for no clock.
 func compareClocks(before, theirs, after time.Time, skew time.Duration, whose string) error {
 	ahead, behind := before.Sub(theirs), theirs.Sub(after)
 	off := max(ahead, behind)

@@ -12,11 +12,11 @@ import (
 // closeWait bounds how long Close gives back.
 const closeWait = 5 * time.Second
 
-// Release implements [snowfence.Fence]: it gives the node back, with used as
-// the floor for the next holder. The lease stays open, and the next call of
-// Grant acquires again. It does nothing for a grant that the lease no longer
-// has. An error says until when the node stays taken, and Release may be called
-// again.
+// Release implements [snowfence.Fence]: it gives the node back, with used
+// as the floor for the next holder. The lease stays open, and the next call
+// of Grant acquires again. It does nothing for a grant that the lease no
+// longer has. An error says until when the node stays taken, and Release
+// may be called again.
 func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	l.mu.Lock()
 	if l.use.cur != nil && l.use.cur.Node == g.Node && l.use.cur.From == g.From {
@@ -41,11 +41,11 @@ func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 	})
 }
 
-// Close ends the lease at once, whatever the store does. It seals the generator
-// and stops renewals. Then it gives the node back, and waits for that at most
-// five seconds, and no longer than the grant lasts. The error says until when
-// the node stays taken; call [Lease.Shutdown] to try again. A second Close
-// returns the result of the first.
+// Close ends the lease at once, whatever the store does. It seals the
+// generator and stops renewals. Then it gives the node back, and waits for
+// that at most five seconds, and no longer than the grant lasts. The error
+// says until when the node stays taken; call [Lease.Shutdown] to try again.
+// A second Close returns the result of the first.
 func (l *Lease) Close() error {
 	l.mu.Lock()
 	first := l.closing == nil
@@ -64,9 +64,9 @@ func (l *Lease) Close() error {
 	return l.result
 }
 
-// Shutdown is Close with a time limit of your own. It ends the lease at once,
-// also when ctx has ended. Then it tries to give the node back until ctx ends
-// or the grant has run out. After an error you may call it again.
+// Shutdown is Close with a time limit of your own. It ends the lease at
+// once, also when ctx has ended. Then it tries to give the node back until
+// ctx ends or the grant has run out. After an error you may call it again.
 func (l *Lease) Shutdown(ctx context.Context) error {
 	l.once.Do(l.stop)
 	err := l.inTime(ctx, func(ctx context.Context) error {
@@ -158,8 +158,8 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 	return nil
 }
 
-// lock waits for the right to use the claim, and interrupts the keeper if it
-// has it.
+// lock waits for the right to use the claim, and interrupts the keeper if
+// it has it.
 func (l *Lease) lock(ctx context.Context) error {
 	l.mu.Lock()
 	if l.stopOp != nil {

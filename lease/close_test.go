@@ -55,8 +55,8 @@ func (s *stuck) Swap(_ context.Context, writes []store.Write) []error {
 	return s.Store.Swap(context.Background(), writes)
 }
 
-// vacant checks that the only node of a store has no holder and is free from
-// the tick after the last ID on.
+// vacant checks that the only node of a store has no holder and is free
+// from the tick after the last ID on.
 func vacant(t *testing.T, st store.Store, s *snowfence.Scheme, last snowfence.ID) {
 	t.Helper()
 	p, err := s.Decode(last)
@@ -222,8 +222,8 @@ func (o *lossy) Swap(ctx context.Context, writes []store.Write) []error {
 	return slices.Repeat([]error{errAway}, len(writes))
 }
 
-// A node whose acquisition was never acknowledged is given back too, and again
-// after a failure.
+// A node whose acquisition was never acknowledged is given back too, and
+// again after a failure.
 func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &lossy{Store: store.NewMemory()}, thousand(t)
@@ -352,7 +352,8 @@ func TestNoAcquisitionAfterClose(t *testing.T) {
 	})
 }
 
-// keptOpen is a store that lets go of what it keeps open when it is told to.
+// keptOpen is a store that lets go of what it keeps open when it is told
+// to.
 type keptOpen struct {
 	store.Store
 	free chan struct{}

@@ -17,7 +17,8 @@ import (
 )
 
 // resumable is a machine that a test resumes from a snapshot. The kernel's
-// randomness goes on in the same way in all copies; the processor's differs.
+// randomness goes on in the same way in all copies; the processor's
+// differs.
 type resumable struct {
 	world.World
 	counter   *atomic.Uint64
@@ -34,7 +35,8 @@ func (w resumable) Text() string {
 	return world.Text([32]byte{byte(*w.drawn), byte(*w.drawn >> 8)}, w.processor, 0)
 }
 
-// on returns a stage on a machine, with a lease of any node, without a keeper.
+// on returns a stage on a machine, with a lease of any node, without a
+// keeper.
 func on(t *testing.T, w resumable) *stage {
 	t.Helper()
 	g := empty(t, "time=41,node=10,seq=12,epoch=2025-01-01")
@@ -78,10 +80,10 @@ func (g *stage) heal() snowfence.Grant {
 	return grant
 }
 
-// One machine is resumed twice, with equal randomness of the kernel, and goes
-// on as well. Of the three leases, the first keeps its node. The others drop it
-// at once, tell the generator, touch none of its record, and take nodes of
-// their own.
+// One machine is resumed twice, with equal randomness of the kernel, and
+// goes on as well. Of the three leases, the first keeps its node. The
+// others drop it at once, tell the generator, touch none of its record, and
+// take nodes of their own.
 func TestCopiedLease(t *testing.T) {
 	w := newResumable()
 	g := on(t, w)
@@ -133,8 +135,8 @@ func TestCopiedLease(t *testing.T) {
 	}
 }
 
-// What a copy was about to give back stays taken: the other one may use more of
-// it.
+// What a copy was about to give back stays taken: the other one may use
+// more of it.
 func TestCopiedLeaseGivesNothingBack(t *testing.T) {
 	for name, end := range map[string]func(d *stage, grant snowfence.Grant) error{
 		"release": func(d *stage, grant snowfence.Grant) error {
@@ -169,8 +171,8 @@ func TestCopiedLeaseGivesNothingBack(t *testing.T) {
 	}
 }
 
-// The machine is resumed while the store answers: the answer is not used, of
-// the first grant and of a renewal.
+// The machine is resumed while the store answers: the answer is not used,
+// of the first grant and of a renewal.
 func TestCopiedWhileTheStoreAnswers(t *testing.T) {
 	for _, renewal := range []bool{false, true} {
 		w := newResumable()
@@ -193,8 +195,8 @@ func TestCopiedWhileTheStoreAnswers(t *testing.T) {
 	}
 }
 
-// The identity of after a resumption is made after it is known which resumption
-// that is.
+// The identity of after a resumption is made after it is known which
+// resumption that is.
 func TestCopiedAgainWhileForgetting(t *testing.T) {
 	w := newResumable()
 	g := on(t, w)
@@ -220,8 +222,8 @@ func (w whileTexts) Text() string {
 	return w.World.Text()
 }
 
-// A copy asks whether the store was rolled back behind what it held, but not
-// behind what was perhaps never written.
+// A copy asks whether the store was rolled back behind what it held, but
+// not behind what was perhaps never written.
 func TestForgottenHold(t *testing.T) {
 	for _, pending := range []bool{false, true} {
 		g := holding(t)
@@ -249,8 +251,8 @@ func TestForgottenHold(t *testing.T) {
 	}
 }
 
-// A holder over a server gives nothing back when its machine was copied, and
-// settles nothing.
+// A holder over a server gives nothing back when its machine was copied,
+// and settles nothing.
 func TestCopiedServedLease(t *testing.T) {
 	c, k := served(t, true)
 	w := newResumable()
@@ -264,8 +266,8 @@ func TestCopiedServedLease(t *testing.T) {
 }
 
 // A lessor on a machine that was copied does not answer, also when it had
-// chosen a node. Then it has other nodes and another key: tickets of before are
-// lost.
+// chosen a node. Then it has other nodes and another key: tickets of before
+// are lost.
 func TestCopiedLessor(t *testing.T) {
 	w := newResumable()
 	g := on(t, w)
@@ -316,7 +318,8 @@ func TestCopiedLessor(t *testing.T) {
 	}
 }
 
-// The machine is resumed while a lease is opened: an error gives nothing back.
+// The machine is resumed while a lease is opened: an error gives nothing
+// back.
 func TestCopiedWhileALeaseIsOpened(t *testing.T) {
 	w := newResumable()
 	g := on(t, w)

@@ -15,44 +15,45 @@ import (
 // NamespaceOptions says what leases of a namespace may do. Nil and the zero
 // value use the defaults.
 type NamespaceOptions struct {
-	// Nodes can be leased. The zero value means all nodes of the layout. For a
-	// deleted namespace that comes back, it means its earlier nodes.
+	// Nodes can be leased. The zero value means all nodes of the layout.
+	// For a deleted namespace that comes back, it means its earlier nodes.
 	Nodes snowfence.NodeRange
 
 	// Unit is how many nodes one record stands for: a power of two. A lease
-	// takes whole units, and [Lease.Sublet] hands their nodes out from memory.
-	// 0 means 1, or the unit that an existing namespace has. Another unit ends
-	// all leases, as another layout does.
+	// takes whole units, and [Lease.Sublet] hands their nodes out from
+	// memory. 0 means 1, or the unit that an existing namespace has.
+	// Another unit ends all leases, as another layout does.
 	Unit int64
 
-	// MaxTTL is the longest ttl of a lease, and MaxSkew how far a clock may be
-	// off. After a backup is restored, no IDs are made for MaxTTL and twice
-	// MaxSkew. 0 means 15 s, or the value that an existing namespace has. A
-	// backup from before these were raised has the smaller values: if you
-	// restore it, wait for the larger ones. If they are lowered, a lease with a
-	// longer ttl goes on, but cannot be opened again with that ttl.
+	// MaxTTL is the longest ttl of a lease, and MaxSkew how far a clock may
+	// be off. After a backup is restored, no IDs are made for MaxTTL and
+	// twice MaxSkew. 0 means 15 s, or the value that an existing namespace
+	// has. A backup from before these were raised has the smaller values:
+	// if you restore it, wait for the larger ones. If they are lowered, a
+	// lease with a longer ttl goes on, but cannot be opened again with that
+	// ttl.
 	MaxTTL, MaxSkew time.Duration
 
 	// Unused is for [Operator.Change]. With it the operator states that no
 	// process uses numbers given by hand any more. It is a time after the
-	// timestamps of all IDs made with these numbers, at most an hour from now.
-	// Grants begin after it, so that no ID comes twice, even if a clock was
-	// ahead or a process had a lead. Without Unused, Change refuses Nodes that
-	// could not be leased before, and a layout that functions in a database
-	// leave no room for all numbers given by hand ([Namespace.Uncovered]);
-	// another change of layout assumes now.
+	// timestamps of all IDs made with these numbers, at most an hour from
+	// now. Grants begin after it, so that no ID comes twice, even if a
+	// clock was ahead or a process had a lead. Without Unused, Change
+	// refuses Nodes that could not be leased before, and a layout that
+	// functions in a database leave no room for all numbers given by hand
+	// ([Namespace.Uncovered]); another change of layout assumes now.
 	Unused time.Time
 
-	// Force makes [Operator.Change] skip the proof, for namespaces without any
-	// ID left. The namespace remembers the layout all the same.
+	// Force makes [Operator.Change] skip the proof, for namespaces without
+	// any ID left. The namespace remembers the layout all the same.
 	Force bool
 }
 
-// Create makes a namespace for IDs of the scheme. If it exists, it must be the
-// same, and nothing changes. A deleted namespace comes back with the same
-// layout, and its IDs start above its floor. If o names nodes that could not be
-// leased before, they count as used by hand until now. A layout past its end is
-// refused.
+// Create makes a namespace for IDs of the scheme. If it exists, it must be
+// the same, and nothing changes. A deleted namespace comes back with the
+// same layout, and its IDs start above its floor. If o names nodes that
+// could not be leased before, they count as used by hand until now. A
+// layout past its end is refused.
 //
 // If the layout has a key field, the namespace remembers from
 // the beginning which secret has which key number. It adds secrets
@@ -142,8 +143,9 @@ func (op Operator) Create(
 				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
 			}
 		}
-		// A namespace that comes back keeps the identity of its earlier store.
-		// If the store is another one by now, the first lease raises the floor.
+		// A namespace that comes back keeps the identity of its earlier
+		// store. If the store is another one by now, the first lease raises
+		// the floor.
 		ns, err = ns.write(ctx, op.st)
 		if !errors.Is(err, store.ErrLost) {
 			return ns, err

@@ -1,9 +1,9 @@
-// Package lease makes sure that no two generators of a namespace ever stamp the
-// same tick with the same node number, wherever they run.
+// Package lease makes sure that no two generators of a namespace ever stamp
+// the same tick with the same node number, wherever they run.
 //
 // A [Lease] is a [snowfence.Fence] kept in a [Store]: it acquires a node,
-// renews it in the background, and heals itself with another grant when it is
-// lost. From a store to IDs:
+// renews it in the background, and heals itself with another grant when it
+// is lost. From a store to IDs:
 //
 //	l, err := lease.Open(ctx, store, "default", scheme, nil)
 //	g, err := snowfence.New(snowfence.Config{Fence: l})
@@ -12,49 +12,51 @@
 // # The rules
 //
 // The store keeps one small record for each node. Its Until is the tick at
-// which the holder stops and the next one starts. It is written ahead of use,
-// so a process that dies has nothing to report. Records are never deleted.
+// which the holder stops and the next one starts. It is written ahead of
+// use, so a process that dies has nothing to report. Records are never
+// deleted.
 //
-//   - Acquire: the grant is [max(Until, now−ttl), max(Until+1, now+ttl)). It
-//     adds no more than that, so a process that restarts again and again does
-//     not push Until far ahead of the clock.
+//   - Acquire: the grant is [max(Until, now−ttl), max(Until+1, now+ttl)).
+//     It adds no more than that, so a process that restarts again and again
+//     does not push Until far ahead of the clock.
 //   - Renew, every third of the ttl: Until becomes max(Until, now+ttl), by
-//     compare-and-swap on the nonce of the last write. If a renewal fails or is
-//     slow, IDs are made up to the acknowledged Until. A write without a reply
-//     counts as done only if its own nonce is in the record, and is used only
-//     after one more acknowledged swap.
-//   - If another process wrote instead, the generator is sealed at once, before
-//     anything else. Then the lease heals itself with another grant.
-//   - Give back: the holder seals its generator, and then lowers Until to the
-//     tick after the last one that it used.
-//   - After each swap, and before its use, the lease reads the namespace and
-//     the identity of the store. The grant counts only if the namespace is
-//     active, its generation is the one in which the node was acquired, and the
-//     store has the identity that the namespace names. Until the first grant of
-//     the node has counted, the floor of the namespace must also be the one
-//     that the grant was computed from.
+//     compare-and-swap on the nonce of the last write. If a renewal fails
+//     or is slow, IDs are made up to the acknowledged Until. A write
+//     without a reply counts as done only if its own nonce is in the
+//     record, and is used only after one more acknowledged swap.
+//   - If another process wrote instead, the generator is sealed at once,
+//     before anything else. Then the lease heals itself with another grant.
+//   - Give back: the holder seals its generator, and then lowers Until to
+//     the tick after the last one that it used.
+//   - After each swap, and before its use, the lease reads the namespace
+//     and the identity of the store. The grant counts only if the namespace
+//     is active, its generation is the one in which the node was acquired,
+//     and the store has the identity that the namespace names. Until the
+//     first grant of the node has counted, the floor of the namespace must
+//     also be the one that the grant was computed from.
 //
 // Clocks decide which node is taken and when; they never decide safety. The
 // folder testdata has a script for each rule.
 //
 // # What no lease can see
 //
-// The promise holds within one namespace of one store that is linearizable and
-// durable. There are four exceptions, each with a bound:
+// The promise holds within one namespace of one store that is linearizable
+// and durable. There are four exceptions, each with a bound:
 //
-//   - A machine is resumed twice from one snapshot. Both copies hold the same
-//     grant. They can make the same IDs until the second one renews, after a
-//     third of the ttl (5 s) if the store answers, and at the latest until the
-//     grant ends. The copy that renews second is sealed.
-//   - The snapshot was taken while a node was acquired or renewed: both copies
-//     can get the same new grant, with the same bound.
-//   - A store is rolled back, and its identity does not show it. A program that
-//     acquires a node can be granted ticks again that the store has forgotten.
-//     The forgotten holder notices this when it renews, after a third of the
-//     ttl (5 s). From then on no ID comes twice, because grants start above
-//     everything that can have been granted. If that holder is gone, no ID
-//     comes twice once all earlier grants have ended: after the longest ttl and
-//     twice the largest skew.
-//   - The layout is changed on a store that was rolled back in this way: the
-//     proof of the change does not know the last grants. The bound is the same.
+//   - A machine is resumed twice from one snapshot. Both copies hold the
+//     same grant. They can make the same IDs until the second one renews,
+//     after a third of the ttl (5 s) if the store answers, and at the
+//     latest until the grant ends. The copy that renews second is sealed.
+//   - The snapshot was taken while a node was acquired or renewed: both
+//     copies can get the same new grant, with the same bound.
+//   - A store is rolled back, and its identity does not show it. A program
+//     that acquires a node can be granted ticks again that the store has
+//     forgotten. The forgotten holder notices this when it renews, after a
+//     third of the ttl (5 s). From then on no ID comes twice, because
+//     grants start above everything that can have been granted. If that
+//     holder is gone, no ID comes twice once all earlier grants have ended:
+//     after the longest ttl and twice the largest skew.
+//   - The layout is changed on a store that was rolled back in this way:
+//     the proof of the change does not know the last grants. The bound is
+//     the same.
 package lease

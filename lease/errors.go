@@ -10,26 +10,26 @@ import (
 )
 
 var (
-	// ErrEnded means that the lease was closed or orphaned, or that it cannot
-	// heal: see the error it is wrapped with. It also matches
+	// ErrEnded means that the lease was closed or orphaned, or that it
+	// cannot heal: see the error it is wrapped with. It also matches
 	// [snowfence.ErrClosed], because waiting does not help.
 	ErrEnded error = marked{errors.New("the lease has ended"), snowfence.ErrClosed}
 
-	// ErrNoNamespace means that the store has no such namespace, or that it was
-	// deleted.
+	// ErrNoNamespace means that the store has no such namespace, or that it
+	// was deleted.
 	ErrNoNamespace = errors.New("no such namespace")
 
 	// ErrTaken means that no node is free, or that another holder has the
-	// guarded Options.Node. The error is a [TakenError], or a server's text of
-	// it.
+	// guarded Options.Node. The error is a [TakenError], or a server's text
+	// of it.
 	ErrTaken = errors.New("no node is free")
 
-	// ErrVetoed means that an operator, or Options.Check, refused to lease the
-	// node.
+	// ErrVetoed means that an operator, or Options.Check, refused to lease
+	// the node.
 	ErrVetoed = errors.New("the node is vetoed")
 
-	// ErrSkew means that the clocks of this machine and of the store differ by
-	// more than Options.MaxSkew.
+	// ErrSkew means that the clocks of this machine and of the store differ
+	// by more than Options.MaxSkew.
 	ErrSkew = errors.New("the clock is off")
 
 	// ErrInvalid means that an argument is wrong (a name, an option, an
@@ -48,8 +48,9 @@ var (
 	// memory: the holder uses its grant to the end, and takes another node.
 	ErrElsewhere = errors.New("another server has handed it out")
 
-	// ErrRefused means that a change is not allowed, such as a change of layout
-	// that is not proven safe, or that a server does not have the service.
+	// ErrRefused means that a change is not allowed, such as a change of
+	// layout that is not proven safe, or that a server does not have the
+	// service.
 	ErrRefused = errors.New("the change is refused")
 )
 

@@ -18,7 +18,8 @@ const (
 	EventRolledBack = "the store was rolled back"
 	// EventReplaced: the namespace was made in another store.
 	EventReplaced = "the store is not the one the namespace was made in"
-	// EventFloorRaised: grants now begin above all that were granted before.
+	// EventFloorRaised: grants now begin above all that were granted
+	// before.
 	EventFloorRaised = "floor raised"
 )
 

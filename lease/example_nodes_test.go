@@ -48,7 +48,8 @@ func ExampleOpen_guard() {
 	// Output: true 7 web-7
 }
 
-// The platform says which datacenter this is, and a worker below it is leased.
+// The platform says which datacenter this is, and a worker below it is
+// leased.
 func ExampleOpen_within() {
 	os.Setenv("ZONE", "3")
 	defer os.Unsetenv("ZONE")
@@ -86,8 +87,8 @@ func ExampleOpen() {
 	// Output: true
 }
 
-// The node held last is found again by the label, which the store remembers, or
-// by a local file.
+// The node held last is found again by the label, which the store
+// remembers, or by a local file.
 func ExampleOpen_sticky() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -109,16 +110,16 @@ func ExampleOpen_sticky() {
 	// Output: true
 }
 
-// Nodes 0 to 29 stay for numbers given by hand; in the end they become leasable
-// too.
+// Nodes 0 to 29 stay for numbers given by hand; in the end they become
+// leasable too.
 func ExampleOperator_Change() {
 	ctx, op, scheme := context.Background(), lease.Namespaces(store.NewMemory()), twitter()
 
 	ns, err := op.Create(ctx, "orders", scheme,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
 	fmt.Println(ns.Nodes.From, ns.Nodes.Until-1, err)
-	// … all processes lease by now, and the last one with a number of its own
-	// has stopped:
+	// … all processes lease by now, and the last one with a number of its
+	// own has stopped:
 	stopped := time.Now()
 	ns, err = op.Change(ctx, "orders", nil,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 64}, Unused: stopped.Add(time.Second)})

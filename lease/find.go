@@ -12,10 +12,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// candidates yields the records of free blocks, until one is taken: the block
-// held last, the block of the sticky file, the best of a probe, and then any. A
-// lease that waits for a node looks at all of them once a ttl. An error ends
-// the sequence.
+// candidates yields the records of free blocks, until one is taken: the
+// block held last, the block of the sticky file, the best of a probe, and
+// then any. A lease that waits for a node looks at all of them once a ttl.
+// An error ends the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error] {
 	return func(yield func([]store.Record, error) bool) {
 		c := f.c
@@ -45,9 +45,9 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 // anyWait is for blocks with a floor that may be ahead.
 const anyWait = 1 << 62
 
-// offer reads blocks and yields the best free one with a rank up to wait. If
-// others were faster to take it, it reads the rest again. It reports whether to
-// look further.
+// offer reads blocks and yields the best free one with a rank up to wait.
+// If others were faster to take it, it reads the rest again. It reports
+// whether to look further.
 func (f *finder) offer(ctx context.Context, nodes []int64, wait int64, yield func([]store.Record, error) bool) bool {
 	for {
 		blocks, err := f.free(ctx, nodes, wait)
@@ -74,11 +74,11 @@ func (f *finder) own() []int64 {
 	return []int64{f.c.own[0].Node}
 }
 
-// probe returns blocks that the label points to, in any order, and then random
-// ones. So a label finds its nodes again, and programs of one label do not all
-// want the same one. The random ID of the namespace has a part in it: machines
-// that have a store each often have one label, and are then as far apart as if
-// they had chosen at random.
+// probe returns blocks that the label points to, in any order, and then
+// random ones. So a label finds its nodes again, and programs of one label
+// do not all want the same one. The random ID of the namespace has a part
+// in it: machines that have a store each often have one label, and are then
+// as far apart as if they had chosen at random.
 func (f *finder) probe() []int64 {
 	first, count := f.whole()
 	if count == 0 {
@@ -140,8 +140,8 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 	return blocks, nil
 }
 
-// allowed asks Options.Check about a node. In a lease's life it asks no more
-// about a node that was refused.
+// allowed asks Options.Check about a node. In a lease's life it asks no
+// more about a node that was refused.
 func (f *finder) allowed(ctx context.Context, node int64) bool {
 	c := f.c
 	err := c.refused[node]

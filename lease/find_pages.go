@@ -18,8 +18,8 @@ const (
 	pointed = 4    // one in so many of its blocks is one that the label points to
 )
 
-// finder finds free blocks. Lists are hints: each block is read again, and the
-// swap decides.
+// finder finds free blocks. Lists are hints: each block is read again, and
+// the swap decides.
 type finder struct {
 	c     *storeClaim
 	ns    Namespace // with the leasable nodes narrowed to those this lease may have
@@ -59,9 +59,9 @@ func firsts(blocks []ranked) []int64 {
 	return out
 }
 
-// pages lists all records, from a random block on, and yields the free blocks
-// of each page, the best first. In all it yields at most n that were never
-// leased. When all are listed, the claim knows the holders.
+// pages lists all records, from a random block on, and yields the free
+// blocks of each page, the best first. In all it yields at most n that were
+// never leased. When all are listed, the claim knows the holders.
 func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 	return func(yield func([]ranked, error) bool) {
 		c := f.c
@@ -102,8 +102,8 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 	}
 }
 
-// listed returns the free blocks among nodes with these records, and up to n
-// without any.
+// listed returns the free blocks among nodes with these records, and up to
+// n without any.
 func (f *finder) listed(rs []store.Record, nodes snowfence.NodeRange, n *int) []ranked {
 	k := int64(f.c.opts.Nodes)
 	first, count := f.whole()
@@ -142,16 +142,16 @@ func (f *finder) listed(rs []store.Record, nodes snowfence.NodeRange, n *int) []
 	return out
 }
 
-// scannedLately reports whether all records were read less than a ttl ago, and
-// no node was free. A few nodes are read each time.
+// scannedLately reports whether all records were read less than a ttl ago,
+// and no node was free. A few nodes are read each time.
 func (f *finder) scannedLately() bool {
 	c := f.c
 	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.world.Now().Sub(c.scanned) < c.opts.TTL
 }
 
-// rank orders free blocks. First come the label's own last blocks, the latest
-// first. Then come the blocks that are free for longest, and last those with a
-// floor ahead.
+// rank orders free blocks. First come the label's own last blocks, the
+// latest first. Then come the blocks that are free for longest, and last
+// those with a floor ahead.
 type rank struct{ class, order int64 }
 
 func (r rank) compare(o rank) int {
@@ -174,8 +174,8 @@ func (f *finder) rank(rs []store.Record) rank {
 	return rank{1, last}
 }
 
-// wait ranks a block: 0 if it was never leased, 1 if its floor is this lease's
-// own or not ahead, and otherwise the distance of the floor.
+// wait ranks a block: 0 if it was never leased, 1 if its floor is this
+// lease's own or not ahead, and otherwise the distance of the floor.
 func (f *finder) wait(rs []store.Record) int64 {
 	var w int64
 	for _, r := range rs {
@@ -188,8 +188,8 @@ func (f *finder) wait(rs []store.Record) int64 {
 	return w
 }
 
-// unavailable reports whether a node cannot be leased now. A floor more than
-// one lease ahead makes a node unavailable too.
+// unavailable reports whether a node cannot be leased now. A floor more
+// than one lease ahead makes a node unavailable too.
 func (f *finder) unavailable(r store.Record) bool {
 	if r.Veto != "" {
 		return true

@@ -27,8 +27,8 @@ func leaseOnce(t *testing.T, st store.Store, o lease.Options) (node int64, log s
 	return node, buf.String()
 }
 
-// The file brings the node back under any label. Without it the chance is one
-// in a thousand for each start.
+// The file brings the node back under any label. Without it the chance is
+// one in a thousand for each start.
 func TestStickyFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, path := store.NewMemory(), filepath.Join(t.TempDir(), "sticky")
@@ -61,9 +61,9 @@ func TestStickyLabel(t *testing.T) {
 	})
 }
 
-// Machines with a store each and one label lease the same node as rarely as if
-// they chose at random: of the 130,816 pairs of 512 stores 128 ± 11, where the
-// label alone would make 8,176.
+// Machines with a store each and one label lease the same node as rarely as
+// if they chose at random: of the 130,816 pairs of 512 stores 128 ± 11,
+// where the label alone would make 8,176.
 func TestOneLabelInManyStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stores = 512
@@ -79,8 +79,8 @@ func TestOneLabelInManyStores(t *testing.T) {
 	})
 }
 
-// The file decides nothing: a node that is held, vetoed, outside of the range
-// or that was never there is left alone.
+// The file decides nothing: a node that is held, vetoed, outside of the
+// range or that was never there is left alone.
 func TestStickyFileIsAHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, path := store.NewMemory(), filepath.Join(t.TempDir(), "sticky")

@@ -165,9 +165,9 @@ func TestCheckOfANode(t *testing.T) {
 	}
 }
 
-// Free blocks come in this order: those that the label held last, the latest
-// first; those that were never leased; those that are free for longest; those
-// whose floor is ahead.
+// Free blocks come in this order: those that the label held last, the
+// latest first; those that were never leased; those that are free for
+// longest; those whose floor is ahead.
 func TestOrderOfFreeBlocks(t *testing.T) {
 	g, f := found(t, 1000, 0)
 	f.seen = map[int64]bool{}
@@ -194,8 +194,8 @@ func TestOrderOfFreeBlocks(t *testing.T) {
 }
 
 // A probe reads 64 whole blocks, or 1,024 records. One block in four is one
-// that the label points to, always the same ones; the others are anywhere. Few
-// blocks are read all.
+// that the label points to, always the same ones; the others are anywhere.
+// Few blocks are read all.
 func TestProbe(t *testing.T) {
 	for name, c := range map[string]struct {
 		block, pointed, all int
@@ -232,8 +232,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// The last free block is found wherever it is, also where a page ends within
-// it. With none, the error counts all.
+// The last free block is found wherever it is, also where a page ends
+// within it. With none, the error counts all.
 func TestPagesFindTheLastBlock(t *testing.T) {
 	for _, free := range []int64{-1, 0, 4092, 4096, 8188, 9996} {
 		for range 4 { // from different places on
@@ -264,8 +264,8 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 	}
 }
 
-// A lease that waits for one of many nodes reads all of them once a ttl, and a
-// few whenever it looks. It reads a few nodes each time.
+// A lease that waits for one of many nodes reads all of them once a ttl,
+// and a few whenever it looks. It reads a few nodes each time.
 func TestWaitingReadsAllOnceATTL(t *testing.T) {
 	for last, want := range map[int64]int{1023: 6, 1024: 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -299,8 +299,8 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 	}
 }
 
-// Who finds no node learns which programs hold them, most nodes first, and why
-// others were refused.
+// Who finds no node learns which programs hold them, most nodes first, and
+// why others were refused.
 func TestNobodyIsFree(t *testing.T) {
 	g := empty(t, "time=41,node=3,seq=12,epoch=2025-01-01")
 	for i, label := range []string{"many", "many", "b", "c", "d", "e", "f"} {
@@ -334,8 +334,8 @@ func TestNobodyIsFree(t *testing.T) {
 	}
 }
 
-// A block is the label's if one of its records is, and is as old as the latest
-// of them.
+// A block is the label's if one of its records is, and is as old as the
+// latest of them.
 func TestRankOfABlock(t *testing.T) {
 	g, f := found(t, 100, 10)
 	r := func(label string, until int64) store.Record {

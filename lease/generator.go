@@ -10,8 +10,8 @@ import (
 )
 
 // Generator starts a generator that owns the lease: closing the generator
-// closes the lease. It replaces c.Fence by the lease. If it fails, it closes
-// the lease.
+// closes the lease. It replaces c.Fence by the lease. If it fails, it
+// closes the lease.
 func (l *Lease) Generator(c snowfence.Config) (*snowfence.Generator, error) {
 	l.mu.Lock()
 	l.oneGenerator = true
@@ -25,14 +25,15 @@ func (l *Lease) Generator(c snowfence.Config) (*snowfence.Generator, error) {
 	return g, nil
 }
 
-// DefaultNamespace is the namespace that [Generator] makes if it is missing.
-// You must create any other one, because a misspelled name would be a second
-// scope of uniqueness.
+// DefaultNamespace is the namespace that [Generator] makes if it is
+// missing. You must create any other one, because a misspelled name would
+// be a second scope of uniqueness.
 const DefaultNamespace = "default"
 
-// Generator leases a node from a store and returns a generator on it. It needs
-// no options. It makes [DefaultNamespace] if it is missing, and uses the layout
-// of an existing namespace. Closing the generator ends the lease.
+// Generator leases a node from a store and returns a generator on it. It
+// needs no options. It makes [DefaultNamespace] if it is missing, and uses
+// the layout of an existing namespace. Closing the generator ends the
+// lease.
 //
 // It returns the errors of [Open]. If the namespace has another layout than
 // Options.Layout, the error is [ErrMismatch].

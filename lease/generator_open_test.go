@@ -20,8 +20,8 @@ import (
 // in2026 moves the clock of the bubble past the epoch of the layouts.
 func in2026() { time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))) }
 
-// opened opens a generator, makes an ID and closes it, and returns what the ID
-// says.
+// opened opens a generator, makes an ID and closes it, and returns what the
+// ID says.
 func opened(t *testing.T, st store.Store, o *lease.Options) error {
 	t.Helper()
 	g, err := lease.Generator(t.Context(), st, o)
@@ -37,8 +37,8 @@ func opened(t *testing.T, st store.Store, o *lease.Options) error {
 	return nil
 }
 
-// TestGenerator makes the namespace default, and takes what is there with the
-// layout that it has.
+// TestGenerator makes the namespace default, and takes what is there with
+// the layout that it has.
 func TestGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
@@ -129,8 +129,8 @@ func TestGeneratorEncrypted(t *testing.T) {
 	})
 }
 
-// lateStore has a namespace only after it was looked for: another process makes
-// it in between.
+// lateStore has a namespace only after it was looked for: another process
+// makes it in between.
 type lateStore struct {
 	store.Store
 	first func()
@@ -196,8 +196,8 @@ func (s *awayStore) Swap(ctx context.Context, w []store.Write) []error {
 	return errs
 }
 
-// TestTroubleIsHeard: without a logger slog.Default is told that IDs end soon,
-// before they do, and of nothing that is as it should be.
+// TestTroubleIsHeard: without a logger slog.Default is told that IDs end
+// soon, before they do, and of nothing that is as it should be.
 func TestTroubleIsHeard(t *testing.T) {
 	var log heard
 	before := slog.Default()

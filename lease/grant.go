@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// ticks turns times into the ticks of a layout. All arithmetic on floors and
-// grants is here.
+// ticks turns times into the ticks of a layout. All arithmetic on floors
+// and grants is here.
 type ticks struct {
 	layout  snowfence.Layout
 	maxTick int64
@@ -23,8 +23,8 @@ func (t ticks) target(now time.Time) int64 {
 	return max(t.layout.TickOf(now.Add(t.ttl)), t.layout.TickOf(now)+1)
 }
 
-// back returns the first tick that a grant made now wants, one ttl back for a
-// clock that steps back.
+// back returns the first tick that a grant made now wants, one ttl back for
+// a clock that steps back.
 func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
 
 // floorOf returns the first tick that a grant from r may have.
@@ -49,8 +49,8 @@ func (t ticks) grant(ns Namespace, rs []store.Record, now time.Time) (from, unti
 	return from, min(max(from+1, t.target(now)), t.maxTick+1), nil
 }
 
-// lapsed reports whether the old grant of rs ended more than a ttl ago. Then a
-// new one begins at time now, and the ticks between are left out.
+// lapsed reports whether the old grant of rs ended more than a ttl ago.
+// Then a new one begins at time now, and the ticks between are left out.
 func (t ticks) lapsed(rs []store.Record, now time.Time) bool {
 	return slices.ContainsFunc(rs, func(r store.Record) bool { return t.back(now) > r.Until })
 }

@@ -58,8 +58,8 @@ func wantGrant(t ticks, floorOfAll int64, rs []store.Record, now time.Time) (fro
 	return from, until
 }
 
-// times calls f with times in all ticks of the layout, at their beginning and
-// inside.
+// times calls f with times in all ticks of the layout, at their beginning
+// and inside.
 func times(t ticks, f func(now time.Time)) {
 	for at := t.layout.Epoch; t.layout.TickOf(at) <= lastTick; at = at.Add(5 * time.Millisecond) {
 		f(at)

@@ -11,8 +11,8 @@ import (
 // namespace's.
 //
 // Invariant: each source that a namespace has seen is compared until an
-// operator accepts less. So an identity that leaves a source out is an error:
-// the present grant may be used to its end.
+// operator accepts less. So an identity that leaves a source out is an
+// error: the present grant may be used to its end.
 func (ns Namespace) identify(ctx context.Context, st store.Store) (id string, same bool, err error) {
 	if id, err = st.Identity(ctx, ns.Name); err != nil {
 		return "", false, fmt.Errorf("lease: reading the store's identity: %w", err)

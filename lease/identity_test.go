@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A store that tells less of itself is used again after an operator accepted
-// that. What it tells more counts from then on.
+// A store that tells less of itself is used again after an operator
+// accepted that. What it tells more counts from then on.
 func TestIdentityOfFewerSources(t *testing.T) {
 	g := holding(t)
 	g.rename(func(ns *Namespace) { ns.Identity = "s:1:2" })

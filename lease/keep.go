@@ -36,8 +36,8 @@ func (l *Lease) begin(g snowfence.Grant) {
 	l.world.Go(l.keep)
 }
 
-// next returns when to renew: a third of the ttl later, give or take a tenth,
-// so that holders do not fall into step.
+// next returns when to renew: a third of the ttl later, give or take a
+// tenth, so that holders do not fall into step.
 func (l *Lease) next(now time.Time) time.Time {
 	third := min(l.ttl()/3, l.pace.most)
 	return now.Add(third - third/10 + l.random(third/5+1))
@@ -84,8 +84,8 @@ func (l *Lease) plan() time.Duration {
 	}
 	wait := l.pace.renewAt.Sub(l.world.Now())
 	if need := max(l.demand.need, l.use.cur.From); need >= l.use.cur.Until {
-		// The grant is used up, or begins ahead of the clock: renew once one
-		// ttl reaches past it.
+		// The grant is used up, or begins ahead of the clock: renew once
+		// one ttl reaches past it.
 		now := l.now()
 		ready := max(l.pace.earliest.Sub(l.world.Now()), 0)
 		if need >= l.ticks.target(now) {
@@ -194,8 +194,8 @@ func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
 	}
 }
 
-// failed notes an attempt that failed, and ends a lease that cannot heal. tell
-// is whether the log needs a line about it. mu is held.
+// failed notes an attempt that failed, and ends a lease that cannot heal.
+// tell is whether the log needs a line about it. mu is held.
 func (l *Lease) failed(err error) (tell bool) {
 	l.trouble = err
 	now := l.world.Now()
@@ -213,8 +213,8 @@ func (l *Lease) failed(err error) (tell bool) {
 	return tell
 }
 
-// heal acquires again after a loss, and returns the remaining error. It needs
-// ops.
+// heal acquires again after a loss, and returns the remaining error. It
+// needs ops.
 func (l *Lease) heal(ctx context.Context, err error) error {
 	if isLost(err) && !fatal(err) {
 		err = l.attempt(ctx)
@@ -222,7 +222,8 @@ func (l *Lease) heal(ctx context.Context, err error) error {
 	return err
 }
 
-// sealIfLost seals the generator after a loss, before anything else happens.
+// sealIfLost seals the generator after a loss, before anything else
+// happens.
 func (l *Lease) sealIfLost(err error) error {
 	if !isLost(err) {
 		return err

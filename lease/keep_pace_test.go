@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// paced is a world in which a test says what time it is; it passes only where a
-// goroutine waits, and at once.
+// paced is a world in which a test says what time it is; it passes only
+// where a goroutine waits, and at once.
 type paced struct {
 	world.World
 	now    time.Time
@@ -52,8 +52,8 @@ func (g *stage) pace() *paced {
 	return p
 }
 
-// The wait after a renewal or a failure is drawn from a range, both of whose
-// ends are drawn.
+// The wait after a renewal or a failure is drawn from a range, both of
+// whose ends are drawn.
 func TestPaceOfALease(t *testing.T) {
 	drawn := func(draw func() time.Duration) map[time.Duration]bool {
 		all := map[time.Duration]bool{}

@@ -71,8 +71,8 @@ func TestWhenALeaseIsAttended(t *testing.T) {
 	}
 }
 
-// The keeper waits for as long as the plan says, and attends then, until its
-// life ends.
+// The keeper waits for as long as the plan says, and attends then, until
+// its life ends.
 func TestKeeper(t *testing.T) { synctest.Test(t, keeper) }
 
 func keeper(t *testing.T) {
@@ -288,8 +288,8 @@ func TestNotesOfALease(t *testing.T) {
 			t.Errorf("%s: the next renewal is in %v", name, d)
 		}
 	}
-	// The log says when it fails, a second later, two and four, and when it is
-	// over.
+	// The log says when it fails, a second later, two and four, and when it
+	// is over.
 	g := empty(t, withRollback)
 	p := g.pace()
 	var log strings.Builder
@@ -386,8 +386,8 @@ func (o order) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// askingLog is a log whose handler asks the lease, as one does that adds its
-// state to each line.
+// askingLog is a log whose handler asks the lease, as one does that adds
+// its state to each line.
 type askingLog struct {
 	slog.Handler
 	t     *testing.T
@@ -447,8 +447,8 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 	}
 }
 
-// A generator that waits may have seen its clock leap ahead. The lease looks at
-// its own at once, so that both are corrected later.
+// A generator that waits may have seen its clock leap ahead. The lease
+// looks at its own at once, so that both are corrected later.
 func TestWhoWaitsLooksAtTheClock(t *testing.T) {
 	g := empty(t, "twitter")
 	g.now = g.now.Add(time.Hour)

@@ -7,11 +7,11 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// rotated returns the secret IDs of the namespace and of a scheme. IDs under
-// different numbers never collide, even if a program rotates late. So there is
-// one rule: a number means the same secret for everybody, for ever. The creator
-// of the namespace names its first secrets. A lease only adds secrets after
-// those.
+// rotated returns the secret IDs of the namespace and of a scheme. IDs
+// under different numbers never collide, even if a program rotates late. So
+// there is one rule: a number means the same secret for everybody, for
+// ever. The creator of the namespace names its first secrets. A lease only
+// adds secrets after those.
 func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, added bool, err error) {
 	if s.Layout().Bits(snowfence.FieldKey) == 0 {
 		return n.Keys, false, nil

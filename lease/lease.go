@@ -17,8 +17,8 @@ import (
 // with Orphan, or when it cannot heal (Done). All methods are safe for
 // concurrent use. The fence serves one generator at a time.
 //
-// Its claim gets grants from a store or a server. The lease decides when to ask
-// for one, which caller uses it, and which generator to seal.
+// Its claim gets grants from a store or a server. The lease decides when to
+// ask for one, which caller uses it, and which generator to seal.
 type Lease struct {
 	*setup
 	ops   chan struct{} // semaphore of one: hold it to use claim
@@ -92,8 +92,8 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	}), nil
 }
 
-// retire drops a grant that a caller may have used: no other generator gets it.
-// mu is held.
+// retire drops a grant that a caller may have used: no other generator gets
+// it. mu is held.
 func (l *Lease) retire() {
 	if l.use.handed {
 		l.spend()
@@ -112,8 +112,8 @@ func (l *Lease) Held(after int64) (snowfence.Grant, bool) {
 	return l.hand(after)
 }
 
-// hand notes the demand for a grant past after, and gives it out if there is
-// one. mu is held.
+// hand notes the demand for a grant past after, and gives it out if there
+// is one. mu is held.
 func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	l.demand.used, l.demand.want = l.world.Now(), true
 	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) || l.copied() {
@@ -123,9 +123,9 @@ func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	return *l.use.cur, true
 }
 
-// Grant implements [snowfence.Fence]. It answers from memory if the store has
-// acknowledged a grant with Until > after. Otherwise it waits for a renewal or
-// another grant. Its error says what prevents one, and matches
+// Grant implements [snowfence.Fence]. It answers from memory if the store
+// has acknowledged a grant with Until > after. Otherwise it waits for a
+// renewal or another grant. Its error says what prevents one, and matches
 // snowfence.ErrFenced or [ErrEnded].
 func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	if after > l.scheme.MaxTick() {
@@ -159,8 +159,8 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 	}
 }
 
-// fenced says what prevents a grant. It matches why the wait ended, and does
-// not show it.
+// fenced says what prevents a grant. It matches why the wait ended, and
+// does not show it.
 func (l *Lease) fenced(trouble, ended error) error {
 	l.mu.Lock()
 	g := l.use.cur
@@ -178,21 +178,21 @@ func (l *Lease) fenced(trouble, ended error) error {
 	return marked{fmt.Errorf("lease: namespace %q: %w: %w", l.name, snowfence.ErrFenced, trouble), ended}
 }
 
-// Orphan ends the lease without giving the node back. The generator may use the
-// grant until it ends, and the node stays taken until then.
+// Orphan ends the lease without giving the node back. The generator may use
+// the grant until it ends, and the node stays taken until then.
 func (l *Lease) Orphan() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.name, ErrEnded))
 	l.unpin() // so that the store can be closed at once
 }
 
 // Done returns a channel that is closed when the lease has ended: it was
-// closed or orphaned, its namespace was deleted, moved to another store or got
-// another layout, or its store was replaced. A lease that is lost but heals is
-// not done.
+// closed or orphaned, its namespace was deleted, moved to another store or
+// got another layout, or its store was replaced. A lease that is lost but
+// heals is not done.
 func (l *Lease) Done() <-chan struct{} { return l.done }
 
-// Err returns why the lease ended, and nil while it has not. The error matches
-// [ErrEnded].
+// Err returns why the lease ended, and nil while it has not. The error
+// matches [ErrEnded].
 func (l *Lease) Err() error { return context.Cause(l.life) }
 
 // Status is the state of a lease at one moment.
@@ -244,8 +244,8 @@ func (l *Lease) kick() {
 	}
 }
 
-// publish keeps the new grant for the generator, which asks for it before the
-// old one ends (askAhead in refresh.go).
+// publish keeps the new grant for the generator, which asks for it before
+// the old one ends (askAhead in refresh.go).
 func (l *Lease) publish(g snowfence.Grant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

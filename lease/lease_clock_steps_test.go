@@ -22,9 +22,9 @@ func stepped() (clock snowfence.TimeSource, step func(time.Duration)) {
 	}, func(d time.Duration) { off.Add(int64(d)) }
 }
 
-// TestGeneratorStepsBack lets the clock of a process step back: IDs are made
-// without a gap, inside the grants, and never twice; also by the process after
-// it.
+// TestGeneratorStepsBack lets the clock of a process step back: IDs are
+// made without a gap, inside the grants, and never twice; also by the
+// process after it.
 func TestGeneratorStepsBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps []time.Duration
@@ -75,8 +75,8 @@ func TestGeneratorStepsBack(t *testing.T) {
 				if err := errors.Join(g.Close(), l.Close()); err != nil {
 					t.Fatal(err)
 				}
-				// A process that starts now trusts the clock as it is. The same
-				// node has to wait for it; others do not.
+				// A process that starts now trusts the clock as it is. The
+				// same node has to wait for it; others do not.
 				l = open(t, st, s, lease.Options{Time: clock, Label: "another"})
 				if g, err = snowfence.New(snowfence.Config{Fence: l, Time: clock}); err != nil {
 					t.Fatal(err)
@@ -103,8 +103,8 @@ func TestGeneratorStepsBack(t *testing.T) {
 	}
 }
 
-// TestRollbackStepsBack does the same with bits for steps back: the true time
-// is stamped, from inside the grant.
+// TestRollbackStepsBack does the same with bits for steps back: the true
+// time is stamped, from inside the grant.
 func TestRollbackStepsBack(t *testing.T) {
 	for _, back := range []time.Duration{time.Second, 10 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestRollbackStepsBack(t *testing.T) {
 	}
 }
 
-// TestRollbackHeals evicts a holder after its clock stepped back by an hour:
-// with bits for that the next grant is at the true time.
+// TestRollbackHeals evicts a holder after its clock stepped back by an
+// hour: with bits for that the next grant is at the true time.
 func TestRollbackHeals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, step := stepped()
@@ -191,9 +191,9 @@ type serverTime struct{ store.Store }
 
 func (serverTime) Now(context.Context) (time.Time, error) { return time.Now(), nil }
 
-// TestSkewAfterStepBack: what is held against the store's clock is the clock
-// that stamps IDs, which does not go back as long as it is off by less than
-// allowed.
+// TestSkewAfterStepBack: what is held against the store's clock is the
+// clock that stamps IDs, which does not go back as long as it is off by
+// less than allowed.
 func TestSkewAfterStepBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, step := stepped()
@@ -215,9 +215,9 @@ func TestSkewAfterStepBack(t *testing.T) {
 
 const second = time.Second
 
-// TestClockGlitch lets the clock of a holder, or of the server that it asks, be
-// wrong for three seconds. When it is right again, IDs go on within a ttl, with
-// the right time, and in order.
+// TestClockGlitch lets the clock of a holder, or of the server that it
+// asks, be wrong for three seconds. When it is right again, IDs go on
+// within a ttl, with the right time, and in order.
 func TestClockGlitch(t *testing.T) {
 	for _, long := range []time.Duration{ttl, 4 * ttl} {
 		for _, by := range []time.Duration{

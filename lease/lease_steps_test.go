@@ -20,8 +20,9 @@ func over(t *testing.T) context.Context {
 	return ctx
 }
 
-// A grant is answered from memory while it reaches far enough, and otherwise
-// waited for; what is waited for is the highest tick that anybody needs.
+// A grant is answered from memory while it reaches far enough, and
+// otherwise waited for; what is waited for is the highest tick that anybody
+// needs.
 func TestGrantFromMemory(t *testing.T) {
 	g := holding(t)
 	g.pace()

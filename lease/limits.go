@@ -18,11 +18,12 @@ const (
 // ticks: a ttl by its own clock, which may be off by the skew.
 type limits struct{ ttl, skew time.Duration }
 
-// usual are the limits of a namespace, and of a lease, that names no others.
+// usual are the limits of a namespace, and of a lease, that names no
+// others.
 var usual = limits{DefaultTTL, DefaultTTL}
 
-// limits returns those that hold at time now. Larger ones from before a change
-// hold until the grants of that time have ended.
+// limits returns those that hold at time now. Larger ones from before a
+// change hold until the grants of that time have ended.
 func (ns Namespace) limits(now time.Time) limits {
 	l := limits{ns.MaxTTL, ns.MaxSkew}
 	if b := ns.before; now.UnixMilli() < b.Ends {
@@ -31,10 +32,10 @@ func (ns Namespace) limits(now time.Time) limits {
 	return l
 }
 
-// rollback returns how long grants can be used after a store was rolled back.
-// If a program notices, new grants start later than that; else an operator must
-// wait so long. It has the skew twice: the clock of the last holder may be
-// ahead, and the clock that decides may be behind.
+// rollback returns how long grants can be used after a store was rolled
+// back. If a program notices, new grants start later than that; else an
+// operator must wait so long. It has the skew twice: the clock of the last
+// holder may be ahead, and the clock that decides may be behind.
 func (l limits) rollback() time.Duration { return l.ttl + 2*l.skew }
 
 // limit replaces the limits that o names.
@@ -64,19 +65,19 @@ func (l limits) check() error {
 	return nil
 }
 
-// reach returns the first tick that no lease may use at time now: a ttl ahead,
-// and two where ticks are longer or the layout has not begun.
+// reach returns the first tick that no lease may use at time now: a ttl
+// ahead, and two where ticks are longer or the layout has not begun.
 func (t ticks) reach(ns Namespace, now time.Time) int64 {
 	return max(t.layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
 }
 
-// above returns the first tick that no holder can have used before now, however
-// the store was rolled back: above the reach of a fast clock, seen from a slow
-// one.
+// above returns the first tick that no holder can have used before now,
+// however the store was rolled back: above the reach of a fast clock, seen
+// from a slow one.
 func (ns Namespace) above(l snowfence.Layout, now time.Time) int64 {
 	return max(l.TickOf(now.Add(ns.limits(now).rollback())), 0) + 3
 }
 
-// DefaultTTL is the value of Options.TTL and of Options.MaxSkew if they are 0
-// and the namespace allows so much.
+// DefaultTTL is the value of Options.TTL and of Options.MaxSkew if they are
+// 0 and the namespace allows so much.
 const DefaultTTL = 15 * time.Second

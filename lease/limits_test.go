@@ -164,8 +164,8 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 	}
 }
 
-// Before its epoch a layout has two ticks that may be used. A raised floor is
-// above them.
+// Before its epoch a layout has two ticks that may be used. A raised floor
+// is above them.
 func TestLimitsBeforeTheEpoch(t *testing.T) {
 	l := snowfence.MustLayout("time=41,node=4,seq=12,epoch=2100-01-01")
 	ns, now := Namespace{MaxTTL: time.Second, MaxSkew: time.Second}, time.Unix(0, 0)
@@ -174,7 +174,8 @@ func TestLimitsBeforeTheEpoch(t *testing.T) {
 	}
 }
 
-// What the options do not name is the namespace's, and what they name stays.
+// What the options do not name is the namespace's, and what they name
+// stays.
 func TestSettledLimits(t *testing.T) {
 	ns := Namespace{Name: "n", MaxTTL: 3 * time.Second, MaxSkew: 2 * time.Second}
 	for _, asked := range []limits{{}, {ttl: time.Second}, {skew: time.Second}, {time.Second, time.Second}} {

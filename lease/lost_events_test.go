@@ -79,8 +79,8 @@ func TestEventsOfALoss(t *testing.T) {
 	}
 }
 
-// A renewal that fails again and again is told of at once, a second later, two
-// and four.
+// A renewal that fails again and again is told of at once, a second later,
+// two and four.
 func TestEventsOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := holding(t)
@@ -103,8 +103,8 @@ func TestEventsOfFailures(t *testing.T) {
 }
 
 // A program that acquires in a restored store is told, with a lease or a
-// ticket. Its log has the store's trouble as an error, and what follows as a
-// warning.
+// ticket. Its log has the store's trouble as an error, and what follows as
+// a warning.
 func TestEventsOfAcquiring(t *testing.T) {
 	for name, acquire := range map[string]func(g *stage, o *Options) error{
 		"a lease": func(g *stage, o *Options) error {

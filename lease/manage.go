@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Leases returns the records of all units that were ever leased, in the order
-// of the nodes. Ticks are counted in the namespace's layout. Records of
-// generations before Namespace.Since are the exception: their floor is
+// Leases returns the records of all units that were ever leased, in the
+// order of the nodes. Ticks are counted in the namespace's layout. Records
+// of generations before Namespace.Since are the exception: their floor is
 // Namespace.Floor.
 func (op Operator) Leases(ctx context.Context, namespace string) ([]store.Record, error) {
 	var out []store.Record

@@ -15,8 +15,8 @@ func operators(g *stage) map[string]func(node int64) (store.Record, error) {
 	}
 }
 
-// An operator's write is repeated where another process wrote at the same time,
-// and ends with any other error, without a record.
+// An operator's write is repeated where another process wrote at the same
+// time, and ends with any other error, without a record.
 func TestOperatorsWithoutAnswers(t *testing.T) {
 	for _, name := range []string{"release", "veto"} {
 		ready := func() *stage {
@@ -65,8 +65,8 @@ func TestOperatorsWithoutAnswers(t *testing.T) {
 	}
 }
 
-// Operators change nodes of the layout only, and leave one alone that was never
-// leased.
+// Operators change nodes of the layout only, and leave one alone that was
+// never leased.
 func TestOperatorsOfNodes(t *testing.T) {
 	g := holding(t)
 	for node, ok := range map[int64]bool{-1: false, 0: true, 255: true, 256: false} {

@@ -9,15 +9,15 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Move moves a namespace, also a deleted one, to another store: its layouts,
-// regions, nodes and counts for the past. It closes the namespace first, so all
-// leases there end with a [store.ErrMoved], and no program that names the old
-// store gets a grant any more. Grants of the other store begin above all that
-// was granted.
+// Move moves a namespace, also a deleted one, to another store: its
+// layouts, regions, nodes and counts for the past. It closes the namespace
+// first, so all leases there end with a [store.ErrMoved], and no program
+// that names the old store gets a grant any more. Grants of the other store
+// begin above all that was granted.
 //
 // If it is interrupted, no store gives grants until you call it again. The
-// other store must not have the name, unless the namespace came from there. To
-// undo a move, move the namespace back.
+// other store must not have the name, unless the namespace came from there.
+// To undo a move, move the namespace back.
 func Move(ctx context.Context, name string, from, to store.Place) error {
 	head := store.Key{Namespace: name, Node: store.NamespaceNode}
 	if err := checkName(name); err != nil {

@@ -26,43 +26,44 @@ type Namespace struct {
 	Fingerprint string           `json:"fingerprint"` // of the scheme
 	// Nodes can be leased; the others are for numbers given by hand.
 	Nodes snowfence.NodeRange `json:"nodes"`
-	// Unit is how many nodes one record stands for, under the first of them: a
-	// power of two.
+	// Unit is how many nodes one record stands for, under the first of
+	// them: a power of two.
 	Unit  int64  `json:"unit"`
 	State string `json:"state"`
-	// Since is the generation in which the layout or the unit began. Records of
-	// earlier ones have ticks of another layout, or other nodes.
+	// Since is the generation in which the layout or the unit began.
+	// Records of earlier ones have ticks of another layout, or other nodes.
 	Since int64 `json:"since"`
 	Start int64 `json:"start"` // tick with which the layout began
 	Floor int64 `json:"floor"` // no grant starts below this tick
-	// Regions hold all IDs that were ever made, and all that can be made now.
+	// Regions hold all IDs that were ever made, and all that can be made
+	// now.
 	Regions []Region `json:"-"`
-	// MaxTTL and MaxSkew bound the ttl of leases and the error of their clocks,
-	// in nanoseconds.
+	// MaxTTL and MaxSkew bound the ttl of leases and the error of their
+	// clocks, in nanoseconds.
 	MaxTTL  time.Duration `json:"max_ttl"`
 	MaxSkew time.Duration `json:"max_skew"`
 	// Identity is the store's, where it has one.
 	Identity string `json:"identity"`
-	// RolledBack is when a program last noticed that the store may have lost
-	// writes, in Unix milliseconds.
+	// RolledBack is when a program last noticed that the store may have
+	// lost writes, in Unix milliseconds.
 	RolledBack int64 `json:"rolled_back,omitempty"`
-	// Others says that IDs with sequence numbers below the first of a layout
-	// were made by hand, or by snow-drift after its clock stepped back. It
-	// stays set, also when the namespace is deleted.
+	// Others says that IDs with sequence numbers below the first of a
+	// layout were made by hand, or by snow-drift after its clock stepped
+	// back. It stays set, also when the namespace is deleted.
 	Others bool `json:"others,omitempty"`
-	// Backfill is how many of these numbers, from 0 up, a [Backfill] uses; 0
-	// means that there is none. It may use BackfillNodes: the zero value means
-	// all, until the store was rolled back.
+	// Backfill is how many of these numbers, from 0 up, a [Backfill] uses;
+	// 0 means that there is none. It may use BackfillNodes: the zero value
+	// means all, until the store was rolled back.
 	Backfill      int64               `json:"backfill,omitempty"`
 	BackfillNodes snowfence.NodeRange `json:"backfill_nodes,omitzero"`
 	// BackfillStopped says that the store was rolled back, so that no
 	// [Backfill] goes on with these nodes.
 	BackfillStopped bool `json:"-"`
-	// Keys are for a layout with a key field: the snowfence.Secret.ID of each
-	// secret, by number.
+	// Keys are for a layout with a key field: the snowfence.Secret.ID of
+	// each secret, by number.
 	Keys []string `json:"keys,omitempty"`
-	// signs tickets. It is kept beside the rest, so that a program that prints
-	// a namespace does not print it
+	// signs tickets. It is kept beside the rest, so that a program that
+	// prints a namespace does not print it
 	ticketKey string
 	ledger    ledger
 	before    lowered
@@ -85,8 +86,8 @@ func (ns Namespace) usable(s *snowfence.Scheme) error {
 // unit's.
 func (ns Namespace) whole(node int64) int64 { return node &^ (max(ns.Unit, 1) - 1) }
 
-// inUnits is an error unless the unit is one, and the leasable nodes are whole
-// units.
+// inUnits is an error unless the unit is one, and the leasable nodes are
+// whole units.
 func (ns Namespace) inUnits() error {
 	switch u := ns.Unit; {
 	case u < 1 || u&(u-1) != 0 || u > nodeCount(ns.Layout):
@@ -128,9 +129,9 @@ func checkName(name string) error {
 	return nil
 }
 
-// Functions are functions in a database that make the IDs of a node ("snowfence
-// sql"). The node has no lease, so a change of layout does not stop them: they
-// make IDs of this layout until the node is retired.
+// Functions are functions in a database that make the IDs of a node
+// ("snowfence sql"). The node has no lease, so a change of layout does not
+// stop them: they make IDs of this layout until the node is retired.
 type Functions struct {
 	Dialect string        `json:"dialect"`         // of the database
 	Label   string        `json:"label,omitempty"` // for people: which database
@@ -146,8 +147,8 @@ func (f Functions) database() string {
 	return f.Dialect + ", " + f.Label
 }
 
-// OwnerLeases is the owner of the regions of leases. Of the others a tool shows
-// the text.
+// OwnerLeases is the owner of the regions of leases. Of the others a tool
+// shows the text.
 const (
 	OwnerLeases    = "leases"    // leases, and node numbers given by hand, of one layout
 	ownerFunctions = "functions" // functions in a database, see [Operator.RecordFunctions]
@@ -155,8 +156,9 @@ const (
 	ownerOthers    = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
 )
 
-// Region is a part of a namespace: a set of IDs, and its owner. A namespace is
-// a list of regions. No two of them have an ID in common, unless one is forced.
+// Region is a part of a namespace: a set of IDs, and its owner. A namespace
+// is a list of regions. No two of them have an ID in common, unless one is
+// forced.
 type Region struct {
 	snowfence.Region
 	Owner     string     // who makes its IDs: "leases", "functions", "backfill" or "others"
@@ -183,11 +185,11 @@ func maxTick(l snowfence.Layout) int64 { return int64(1)<<l.Bits(snowfence.Field
 
 // ledger is the namespace's knowledge of the counts of its backfills.
 type ledger struct {
-	// Until is a time in Unix milliseconds: no tick that begins then or later
-	// was used.
+	// Until is a time in Unix milliseconds: no tick that begins then or
+	// later was used.
 	Until int64 `json:"until,omitempty"`
-	// Identity is of the store with the right counts; "" after it was rolled
-	// back.
+	// Identity is of the store with the right counts; "" after it was
+	// rolled back.
 	Identity string `json:"identity,omitempty"`
 	// Epoch is how right counts begin. Hours with others are full.
 	Epoch string `json:"epoch,omitempty"`
@@ -199,8 +201,8 @@ func (ns *Namespace) rolledBack(now time.Time) {
 	ns.ledger.Identity = ""
 }
 
-// lowered are limits that a namespace had before, until the grants of that time
-// have ended.
+// lowered are limits that a namespace had before, until the grants of that
+// time have ended.
 type lowered struct {
 	MaxTTL  time.Duration `json:"max_ttl"`
 	MaxSkew time.Duration `json:"max_skew"`

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A backup is older than the last renewal. Who is told to restore one is told
-// to wait, too, or the next holders repeat IDs.
+// A backup is older than the last renewal. Who is told to restore one is
+// told to wait, too, or the next holders repeat IDs.
 func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	st := store.NewMemory()
 	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", thousand(t), nil); err != nil {

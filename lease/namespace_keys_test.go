@@ -23,8 +23,8 @@ func encrypted(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.
 	return s
 }
 
-// One secret for the life of a Randflake namespace: under two, different raw
-// IDs can become one. Changing the layout is no way around it.
+// One secret for the life of a Randflake namespace: under two, different
+// raw IDs can become one. Changing the layout is no way around it.
 func TestAnotherSecretIsRefused(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	a, b := encrypted(t, "randflake", snowfence.GenerateSecret()), encrypted(t, "randflake", snowfence.GenerateSecret())
@@ -49,8 +49,8 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	}
 }
 
-// Where the layout has room for the number of the key, keys are added, and a
-// number means the same key for everybody.
+// Where the layout has room for the number of the key, keys are added, and
+// a number means the same key for everybody.
 func TestKeysAreAdded(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	const spec = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
@@ -148,8 +148,9 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	}
 }
 
-// A namespace that was made without its keys gives no leases until its operator
-// names them: the first holder would define what the others' IDs mean.
+// A namespace that was made without its keys gives no leases until its
+// operator names them: the first holder would define what the others' IDs
+// mean.
 func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()

@@ -68,8 +68,8 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 	return ns, nil
 }
 
-// write stores the namespace, and returns it as a reader finds it. The error is
-// [ErrLost] if another process wrote it since it was read.
+// write stores the namespace, and returns it as a reader finds it. The
+// error is [ErrLost] if another process wrote it since it was read.
 func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error) {
 	w, old := world.From(ctx), ns.record.Nonce
 	nonce := w.Text()

@@ -12,7 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// create makes the namespace of the stage again, with nodes if any are given.
+// create makes the namespace of the stage again, with nodes if any are
+// given.
 func (g *stage) create(nodes ...snowfence.NodeRange) (Namespace, error) {
 	g.Helper()
 	var o *NamespaceOptions
@@ -85,9 +86,9 @@ func TestNamespaceThatExists(t *testing.T) {
 	}
 }
 
-// A deleted namespace comes back with its floor, its store's identity, and its
-// nodes or the named ones. Nodes that it could not lease count as used until
-// now.
+// A deleted namespace comes back with its floor, its store's identity, and
+// its nodes or the named ones. Nodes that it could not lease count as used
+// until now.
 func TestDeletedNamespaceComesBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes       []snowfence.NodeRange
@@ -276,8 +277,8 @@ func TestNamespaceIsDecodedOnce(t *testing.T) {
 	}
 }
 
-// A namespace needs a store, a scheme, and a name of 1 to 64 letters, digits,
-// '-', '_' and '.'.
+// A namespace needs a store, a scheme, and a name of 1 to 64 letters,
+// digits, '-', '_' and '.'.
 func TestWhatANamespaceNeeds(t *testing.T) {
 	g := empty(t, withRollback)
 	if _, err := Namespaces(nil).Create(t.Context(), "n", g.l.scheme, nil); err == nil ||

@@ -10,11 +10,11 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Open acquires a lease in a namespace of a store and keeps it. The namespace
-// must exist unless Options.Create is set. Open waits for a free node only with
-// Options.Wait. The errors to tell apart are [TakenError], [ErrMismatch],
-// [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx limits Open, not
-// the lease.
+// Open acquires a lease in a namespace of a store and keeps it. The
+// namespace must exist unless Options.Create is set. Open waits for a free
+// node only with Options.Wait. The errors to tell apart are [TakenError],
+// [ErrMismatch], [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx
+// limits Open, not the lease.
 func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Sc
 	return l, nil
 }
 
-// firstGrant acquires for the opener of a lease. It waits for a free node if it
-// may.
+// firstGrant acquires for the opener of a lease. It waits for a free node
+// if it may.
 func firstGrant(ctx context.Context, s *setup, c claim) (none snowfence.Grant, _ error) {
 	var before error // that all nodes were taken
 	for failures := 0; ; failures++ {

@@ -12,17 +12,19 @@ import (
 // Operator manages the namespaces of a store and their nodes.
 type Operator struct{ st store.Store }
 
-// Namespaces returns the [Operator] of a store. It makes no call to the store.
+// Namespaces returns the [Operator] of a store. It makes no call to the
+// store.
 func Namespaces(st store.Store) Operator { return Operator{st} }
 
-// Show returns a namespace, also a deleted one. The error is [ErrNoNamespace]
-// if there is none of that name.
+// Show returns a namespace, also a deleted one. The error is
+// [ErrNoNamespace] if there is none of that name.
 func (op Operator) Show(ctx context.Context, name string) (Namespace, error) {
 	return readNamespace(ctx, op.st, name)
 }
 
 // List returns all namespaces of a store
-// in the order of their names, also deleted ones, but none that was moved away.
+// in the order of their names, also deleted ones, but none that was moved
+// away.
 func (op Operator) List(ctx context.Context) ([]Namespace, error) {
 	heads, err := op.st.Heads(ctx)
 	if err != nil {
@@ -74,8 +76,8 @@ func editNamespace(
 // Confirm accepts a store that was moved on purpose, with all its data and
 // while no program used it, or that tells this program less of its identity
 // than before. Without it, the next lease sees another identity, and grants
-// start above now + the longest ttl + twice the largest skew; or it refuses an
-// identity that is less.
+// start above now + the longest ttl + twice the largest skew; or it refuses
+// an identity that is less.
 func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		id, err := op.st.Identity(ctx, namespace)
@@ -92,11 +94,11 @@ func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, er
 }
 
 // Restored tells a namespace that its store has older data again: from a
-// backup, a copy, a stale replica or an edit by hand. All leases end. Grants
-// then begin above everything that can have been used until now, and IDs for
-// the past go on only after [Operator.BackfillNodes]. Call it before programs
-// start. It may be repeated, and then they wait longer. A wrong clock is an
-// [ErrSkew].
+// backup, a copy, a stale replica or an edit by hand. All leases end.
+// Grants then begin above everything that can have been used until now, and
+// IDs for the past go on only after [Operator.BackfillNodes]. Call it
+// before programs start. It may be repeated, and then they wait longer. A
+// wrong clock is an [ErrSkew].
 func (op Operator) Restored(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		id, _, err := ns.identify(ctx, op.st)

@@ -23,14 +23,14 @@ const pastSkew = 30 * time.Second
 // pastRound bounds how many hours are counted in one go.
 const pastRound = 128
 
-// Backfill makes IDs for times in the past. It is safe for concurrent use, and
-// has nothing to close: it keeps no ID in memory.
+// Backfill makes IDs for times in the past. It is safe for concurrent use,
+// and has nothing to close: it keeps no ID in memory.
 //
 // Such an ID has a sequence number below the first of its layout, which no
-// generator uses. Within a second, a node uses each pair of tick and sequence
-// number once. A record of the store counts them, and is raised before an ID is
-// used. So many processes may share a node, and a crash only loses the IDs that
-// the process had taken.
+// generator uses. Within a second, a node uses each pair of tick and
+// sequence number once. A record of the store counts them, and is raised
+// before an ID is used. So many processes may share a node, and a crash
+// only loses the IDs that the process had taken.
 type Backfill struct {
 	st     store.Store
 	name   string
@@ -42,22 +42,22 @@ type Backfill struct {
 	dead error // why another Backfill must be opened
 }
 
-// witnessed is the highest count that the store has shown or acknowledged. A
-// store that shows less was rolled back.
+// witnessed is the highest count that the store has shown or acknowledged.
+// A store that shows less was rolled back.
 type witnessed struct {
 	namespace Namespace    // as read last
 	record    store.Record // count that was written last
 }
 
 // OpenBackfill returns a Backfill for one node. It takes no lease. The
-// namespace must allow it ([Operator.AllowBackfill]), and s is the scheme of
-// its present layout.
+// namespace must allow it ([Operator.AllowBackfill]), and s is the scheme
+// of its present layout.
 //
 // A time gets the layout that the namespace had then, and a time before the
-// first layout gets the first one. That layout must have the node, and reserved
-// numbers. An ID has the second of its time. Within a second, IDs use the ticks
-// in order, from the first one on. With ticks of 1 ms, a node has 1000 IDs for
-// each second with the number 0, and 5000 with 0 to 4.
+// first layout gets the first one. That layout must have the node, and
+// reserved numbers. An ID has the second of its time. Within a second, IDs
+// use the ticks in order, from the first one on. With ticks of 1 ms, a node
+// has 1000 IDs for each second with the number 0, and 5000 with 0 to 4.
 func OpenBackfill(
 	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, node int64,
 ) (*Backfill, error) {
@@ -75,12 +75,12 @@ func OpenBackfill(
 	return b, nil
 }
 
-// NewAt returns an ID for each time. It swaps one record of the store for each
-// hour, so ask for many at once.
+// NewAt returns an ID for each time. It swaps one record of the store for
+// each hour, so ask for many at once.
 //
-// It returns [ErrInvalid] for a time in the future, or before the epoch of its
-// layout. It returns [ErrFull] when the IDs of a second are used up: take
-// another node or time. After a store was rolled back, it returns
+// It returns [ErrInvalid] for a time in the future, or before the epoch of
+// its layout. It returns [ErrFull] when the IDs of a second are used up:
+// take another node or time. After a store was rolled back, it returns
 // [ErrRolledBack] until an operator names other nodes
 // ([Operator.BackfillNodes]).
 func (b *Backfill) NewAt(ctx context.Context, times ...time.Time) ([]snowfence.ID, error) {
@@ -222,8 +222,8 @@ func (b *Backfill) locate(ns Namespace, times []time.Time, todo []int, now time.
 	return wants, nil, nil
 }
 
-// byHour orders the wanted IDs by hour. With ticks longer than a second, that
-// is not the order of time.
+// byHour orders the wanted IDs by hour. With ticks longer than a second,
+// that is not the order of time.
 func byHour(a, b wantedID) int { return cmp.Compare(a.hour(), b.hour()) }
 
 func showTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

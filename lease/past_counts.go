@@ -14,10 +14,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// An hour of a node has a record of its own: how many IDs each of its seconds
-// has given out. Data is "EPOCH.W" and bits: W is a letter for the width of a
-// count, and base64 the 3,600 counts. The epoch is ledger.Epoch. With 13 bits,
-// the widest, it has 7,828 bytes.
+// An hour of a node has a record of its own: how many IDs each of its
+// seconds has given out. Data is "EPOCH.W" and bits: W is a letter for the
+// width of a count, and base64 the 3,600 counts. The epoch is ledger.Epoch.
+// With 13 bits, the widest, it has 7,828 bytes.
 
 const (
 	secondsPerHour = 3600
@@ -25,16 +25,16 @@ const (
 	maxCount       = 1<<countBits - 1 // in a second: ticks finer than a millisecond could give more
 )
 
-// hours counts from 1900, because no epoch is earlier. There are numbers until
-// the year 3813.
+// hours counts from 1900, because no epoch is earlier. There are numbers
+// until the year 3813.
 const (
 	hourBits   = 24
 	beforeUnix = 25_567 * 86_400 // seconds from 1900 to 1970
 	maxNode    = 1<<38 - 1       // of Past: more would not fit beside the hours
 )
 
-// pastKey is where the counts of an hour are kept. No node, no namespace and no
-// sequence has a number as low.
+// pastKey is where the counts of an hour are kept. No node, no namespace
+// and no sequence has a number as low.
 func pastKey(namespace string, node, hour int64) store.Key {
 	return store.Key{Namespace: namespace, Node: -1<<48 - node<<hourBits - hour}
 }
@@ -92,8 +92,8 @@ type madeID struct {
 	parts snowfence.Parts
 }
 
-// count returns the record of an hour with the IDs that are wanted of it, and
-// these IDs.
+// count returns the record of an hour with the IDs that are wanted of it,
+// and these IDs.
 func (b *Backfill) count(
 	ctx context.Context, ns Namespace, r store.Record, wants []wantedID,
 ) (store.Write, []madeID, error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// pastEra is a layout while the namespace had it, with the ticks that it may
-// stamp for the past.
+// pastEra is a layout while the namespace had it, with the ticks that it
+// may stamp for the past.
 type pastEra struct {
 	scheme  *snowfence.Scheme
 	layout  snowfence.Layout
@@ -43,7 +43,8 @@ func pastEras(ns Namespace, s *snowfence.Scheme) ([]pastEra, error) {
 	return eras, nil
 }
 
-// holds reports whether a time after the layouts before belongs to this one.
+// holds reports whether a time after the layouts before belongs to this
+// one.
 func (e *pastEra) holds(t time.Time) bool { return e.until.IsZero() || t.Before(e.until) }
 
 // pastSecond is a second of a layout: the ticks that begin in it.
@@ -66,8 +67,8 @@ func (s pastSecond) capacity() int64 {
 	return min((s.last-s.first+1)*s.era.numbers, maxCount)
 }
 
-// parts returns the parts of the n-th ID, from 0 up. Tick and number tell IDs
-// apart; scatter values only spread them.
+// parts returns the parts of the n-th ID, from 0 up. Tick and number tell
+// IDs apart; scatter values only spread them.
 func (s pastSecond) parts(n, node int64) snowfence.Parts {
 	return snowfence.Parts{
 		Tick: s.first + n/s.era.numbers, Node: node, Sequence: n % s.era.numbers,
@@ -75,8 +76,8 @@ func (s pastSecond) parts(n, node int64) snowfence.Parts {
 	}
 }
 
-// slotOf returns the second of a time. Where ticks are longer than a second, it
-// is the one in which the tick of that time begins.
+// slotOf returns the second of a time. Where ticks are longer than a
+// second, it is the one in which the tick of that time begins.
 func slotOf(eras []pastEra, t, now time.Time) pastSecond {
 	e := &eras[0]
 	for i := range eras {

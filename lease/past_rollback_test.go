@@ -13,7 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A change of layout between the read and the use of a count, and a deletion.
+// A change of layout between the read and the use of a count, and a
+// deletion.
 func TestPastDuringAChange(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	b := p.open(0)
@@ -54,8 +55,8 @@ func TestPastOfADeletedNamespace(t *testing.T) {
 	p.id(p.open(0), at)
 }
 
-// An answer that was lost may have been a swap that was done. Its IDs are not
-// made again.
+// An answer that was lost may have been a swap that was done. Its IDs are
+// not made again.
 func TestPastLostAnswer(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	b := p.open(0)
@@ -84,8 +85,8 @@ func (p *past) nodes(from, until int64) {
 	}
 }
 
-// A backup that was restored has lost counts. Nothing is made until an operator
-// names nodes that no such ID has, and then only with these.
+// A backup that was restored has lost counts. Nothing is made until an
+// operator names nodes that no such ID has, and then only with these.
 func TestPastAfterABackupWasRestored(t *testing.T) {
 	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
 		t.Run(name, func(t *testing.T) {
@@ -283,8 +284,9 @@ func TestPastSwaps(t *testing.T) {
 	}
 }
 
-// What a Backfill saw is gone, and an operator has changed the namespace since:
-// no other store is suspected, and no other Backfill makes IDs either.
+// What a Backfill saw is gone, and an operator has changed the namespace
+// since: no other store is suspected, and no other Backfill makes IDs
+// either.
 func TestPastOfAnOlderStoreThatWasChanged(t *testing.T) {
 	for name, chosen := range map[string]bool{"without the choice": false, "with it": true} {
 		t.Run(name, func(t *testing.T) {
@@ -320,8 +322,8 @@ func TestPastOfAnOlderStoreThatWasChanged(t *testing.T) {
 	}
 }
 
-// A backup from before nodes were named has other counts, and knows none of the
-// IDs since: one came twice.
+// A backup from before nodes were named has other counts, and knows none of
+// the IDs since: one came twice.
 func TestPastOfAStoreFromBeforeTheNodes(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	backup, at := p.st.backup(), pastNow.Add(-time.Hour)
@@ -335,8 +337,8 @@ func TestPastOfAStoreFromBeforeTheNodes(t *testing.T) {
 	}
 }
 
-// A store that does not answer is no other store, and what could not be noted
-// is noted later.
+// A store that does not answer is no other store, and what could not be
+// noted is noted later.
 func TestPastWithoutAnswers(t *testing.T) {
 	away, at := errors.New("away"), pastNow.Add(-time.Hour)
 	p := newPast(t, pastLayout, 0)

@@ -69,8 +69,8 @@ func (p *past) all(b *lease.Backfill, at time.Time) {
 	p.t.Fatalf("%v never ends", at)
 }
 
-// A layout comes back before the next had a tick. The second in which it left
-// and came back keeps its ticks when both spans are remembered.
+// A layout comes back before the next had a tick. The second in which it
+// left and came back keeps its ticks when both spans are remembered.
 func TestPastOfALayoutThatCameBack(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	const other = "time=41,node=9,seq=13,epoch=2025-01-01,first=5"
@@ -90,8 +90,8 @@ func TestPastOfALayoutThatCameBack(t *testing.T) {
 	p.all(b, at)
 }
 
-// The first layout has the times before its start too, also if it left before
-// it had a tick of its own.
+// The first layout has the times before its start too, also if it left
+// before it had a tick of its own.
 func TestPastOfAFirstLayoutWithoutATick(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, "time=41,node=10,seq=12,epoch=2026-07-01,first=5"))
 	p.change(pastLayout) // begins with the epoch of the one before
@@ -105,8 +105,8 @@ func TestPastOfAFirstLayoutWithoutATick(t *testing.T) {
 	}
 }
 
-// Ticks that are longer than a second begin within one: two times of the second
-// have two ticks.
+// Ticks that are longer than a second begin within one: two times of the
+// second have two ticks.
 func TestPastTicksThatBeginWithinASecond(t *testing.T) {
 	p := newPast(t, "time=30,node=17,seq=16,epoch=2025-01-01T00:00:00.3Z,tick=90s,first=5", 4)
 	l := p.s.Layout()
@@ -169,8 +169,8 @@ func TestPastErrorOfALaterHour(t *testing.T) {
 	}
 }
 
-// The namespace had another layout and its own again since it was read. Times
-// between belong to the other one.
+// The namespace had another layout and its own again since it was read.
+// Times between belong to the other one.
 func TestPastLayoutThatCameBackUnseen(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	b := p.open(1)
@@ -184,7 +184,8 @@ func TestPastLayoutThatCameBackUnseen(t *testing.T) {
 	}
 }
 
-// Numbers were chosen again after a backup from before the choice was restored.
+// Numbers were chosen again after a backup from before the choice was
+// restored.
 func TestPastOtherNumbersUnseen(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	backup := p.st.backup()
@@ -218,7 +219,8 @@ func TestPastLostSwap(t *testing.T) {
 	p.new(ids[1], at)
 }
 
-// An operator writes the namespace while the end of what was used is raised.
+// An operator writes the namespace while the end of what was used is
+// raised.
 func TestPastMeetsAnOperator(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	b := p.open(0)
@@ -273,8 +275,8 @@ func TestPastBeforeUse(t *testing.T) {
 	}
 }
 
-// Layouts without a reserved number or without the node make none, and a change
-// begins with a tick.
+// Layouts without a reserved number or without the node make none, and a
+// change begins with a tick.
 func TestPastTimesWithoutAnID(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, "time=41,node=9,seq=13,epoch=2025-01-01"))
 	p.id0()
@@ -320,8 +322,8 @@ func TestPastWithAWrongClock(t *testing.T) {
 	p.refused(p.open(0), pastNow, lease.ErrSkew, "ahead")
 }
 
-// A store with another identity is refused, also by a program that has not seen
-// the one before.
+// A store with another identity is refused, also by a program that has not
+// seen the one before.
 func TestPastOpenedInAnotherStore(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	p.st.restore(p.st.backup(), "two")
@@ -369,8 +371,8 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	p.refused(b, at, lease.ErrRolledBack, "--backfill-nodes") // writes before it
 }
 
-// The layout before had another secret. The change was forced, so earlier times
-// get no ID.
+// The layout before had another secret. The change was forced, so earlier
+// times get no ID.
 func TestPastAfterAnotherSecret(t *testing.T) {
 	const spec = "time=33,node=13,seq=14,epoch=2025-01-01,tick=1s,first=5,cipher=ff1"
 	one, err := snowfence.NewSecret([]byte("0123456789abcdef"))
@@ -458,7 +460,8 @@ func TestPastTicksOfEachLayout(t *testing.T) {
 	}
 }
 
-// Another identity says that the choice of numbers, and counts, may be lost.
+// Another identity says that the choice of numbers, and counts, may be
+// lost.
 func TestPastAllowedInAnotherStore(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	p.st.restore(p.st.backup(), "two")

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// raise writes that ticks up to now may be used. A change of layout puts its
-// floor above them.
+// raise writes that ticks up to now may be used. A change of layout puts
+// its floor above them.
 func (b *Backfill) raise(ctx context.Context, ns Namespace, now time.Time) (Namespace, error) {
 	if _, err := checkedClock(ctx, b.st, world.From(ctx).Now, pastSkew); err != nil {
 		return ns, err
@@ -21,7 +21,8 @@ func (b *Backfill) raise(ctx context.Context, ns Namespace, now time.Time) (Name
 	return ns.write(ctx, b.st)
 }
 
-// look reads the namespace and counts, and returns why no ID is made, if so.
+// look reads the namespace and counts, and returns why no ID is made, if
+// so.
 func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []store.Record, error) {
 	fail := func(err error) (Namespace, []store.Record, error) { return Namespace{}, nil, err }
 	b.mu.Lock()
@@ -74,9 +75,9 @@ func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []sto
 	return ns, rs[1 : 1+len(keys)], nil
 }
 
-// compare looks for a store that was rolled back behind this Backfill, with or
-// without another identity. It notes that in the namespace, so that no Backfill
-// uses the counts.
+// compare looks for a store that was rolled back behind this Backfill, with
+// or without another identity. It notes that in the namespace, so that no
+// Backfill uses the counts.
 func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, last store.Record) error {
 	same := seen.namespace.ledger.Epoch == ns.ledger.Epoch
 	less := ns.record.Revision < seen.namespace.record.Revision
@@ -109,8 +110,8 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 	return err
 }
 
-// remember notes the shown or acknowledged counts of the store. If two writes
-// cross, either will do.
+// remember notes the shown or acknowledged counts of the store. If two
+// writes cross, either will do.
 func (b *Backfill) remember(ns Namespace, written store.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 
 const pastLayout = "time=41,node=10,seq=12,epoch=2025-01-01,first=5"
 
-// A second gives each pair of tick and reserved number once, on each node, and
-// then none.
+// A second gives each pair of tick and reserved number once, on each node,
+// and then none.
 func TestPastSecond(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -278,8 +278,8 @@ func TestPastLayouts(t *testing.T) {
 	}
 }
 
-// A change of layout is proven with the reserved numbers, from when they are in
-// use on.
+// A change of layout is proven with the reserved numbers, from when they
+// are in use on.
 func TestReservedNumbersInChanges(t *testing.T) {
 	const old, next = "time=41,node=10,seq=12,epoch=2025-01-01,first=5",
 		"time=41,node=10,seq=12,epoch=2025-03-01,last=4" // later epoch: its ticks come again
@@ -316,9 +316,9 @@ func TestReservedNumbersInChanges(t *testing.T) {
 	}
 }
 
-// Numbers are allowed only if all layouts that the namespace has had are apart
-// with them: they are compared with the numbers that an earlier layout used,
-// and with layouts before the last change.
+// Numbers are allowed only if all layouts that the namespace has had are
+// apart with them: they are compared with the numbers that an earlier
+// layout used, and with layouts before the last change.
 func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
 	const first = "time=41,node=10,seq=12,epoch=2025-01-01,first=5"
 	const last = "time=41,node=10,seq=12,epoch=2025-01-01,last=4"
@@ -326,11 +326,11 @@ func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
 		layouts []string
 		free    bool
 	}{
-		// A later epoch: its ticks come again. The reserved numbers of one are
-		// the others' own.
+		// A later epoch: its ticks come again. The reserved numbers of one
+		// are the others' own.
 		"numbers of the layout before": {[]string{last, "time=41,node=10,seq=12,epoch=2025-03-01,first=5"}, false},
-		// The one between is far above both, and the last ends before it gets
-		// there.
+		// The one between is far above both, and the last ends before it
+		// gets there.
 		"reserved numbers before the last change": {[]string{
 			first, "time=41,node=10,seq=12,epoch=2015-01-01", "time=36,node=10,seq=12,epoch=2025-03-01,last=4",
 		}, false},
@@ -380,8 +380,8 @@ func useOnce(t *testing.T, ctx context.Context, st store.Store, s *snowfence.Sch
 	}
 }
 
-// The clock of an operator is behind the clock of a program that made IDs for
-// the present second.
+// The clock of an operator is behind the clock of a program that made IDs
+// for the present second.
 func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	p.id(p.open(0), pastNow)
@@ -434,7 +434,8 @@ func TestPastShared(t *testing.T) {
 	wg.Wait()
 }
 
-// A change that was forced is not proven: no ID is made of the times before.
+// A change that was forced is not proven: no ID is made of the times
+// before.
 func TestPastBeforeAForcedChange(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	p.id(p.open(0), pastNow)

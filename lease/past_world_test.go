@@ -28,8 +28,8 @@ func (w *pastWorld) source() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) { return w.now, 0 }
 }
 
-// pastStore is a [store.Memory] that counts swaps of hours and can be rolled
-// back.
+// pastStore is a [store.Memory] that counts swaps of hours and can be
+// rolled back.
 type pastStore struct {
 	*store.Memory
 	mu    sync.Mutex
@@ -191,7 +191,8 @@ func newAt(ctx context.Context, b *lease.Backfill, at time.Time) (snowfence.ID, 
 	return id[0], err
 }
 
-// fillAt fills ids with one of each time. They stay as they are with an error.
+// fillAt fills ids with one of each time. They stay as they are with an
+// error.
 func fillAt(ctx context.Context, b *lease.Backfill, ids []snowfence.ID, times []time.Time) error {
 	made, err := b.NewAt(ctx, times...)
 	copy(ids, made)

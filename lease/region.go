@@ -21,8 +21,8 @@ const (
 
 // add adds a region, if it is not empty. This is the only way in: it proves
 // that the region meets none of the namespace. Otherwise the error is a
-// [CollisionError] or [snowfence.ErrUnproven]. With force the region is added
-// even so, but never if it can meet IDs that are yet to come.
+// [CollisionError] or [snowfence.ErrUnproven]. With force the region is
+// added even so, but never if it can meet IDs that are yet to come.
 func (ns *Namespace) add(r Region, force bool) error {
 	if r.empty() {
 		return nil
@@ -46,8 +46,8 @@ func (ns *Namespace) add(r Region, force bool) error {
 	return ns.fits()
 }
 
-// region returns the IDs that generators on all nodes of the present layout can
-// make from a tick on.
+// region returns the IDs that generators on all nodes of the present layout
+// can make from a tick on.
 func (ns Namespace) region(l snowfence.Layout, from int64) Region {
 	r := snowfence.Region{
 		Layout: l, Nodes: snowfence.NodeRange{Until: nodeCount(l)}, First: l.First, Last: l.Last, From: from,
@@ -57,8 +57,8 @@ func (ns Namespace) region(l snowfence.Layout, from int64) Region {
 	return Region{Region: r, Owner: OwnerLeases}
 }
 
-// key tells the secrets of the present layout from the others. Where IDs have
-// the number of their secret, the numbers begin anew with each layout.
+// key tells the secrets of the present layout from the others. Where IDs
+// have the number of their secret, the numbers begin anew with each layout.
 func (ns Namespace) key(l snowfence.Layout) string {
 	switch {
 	case l.Cipher == snowfence.Plain:
@@ -88,8 +88,8 @@ func (ns Namespace) fits() error {
 	return nil
 }
 
-// each replaces each region by its result of f, and drops empty ones. The list
-// that was read may be remembered by others.
+// each replaces each region by its result of f, and drops empty ones. The
+// list that was read may be remembered by others.
 func (ns *Namespace) each(f func(Region) []Region) {
 	var out []Region
 	for _, r := range ns.Regions {
@@ -112,9 +112,10 @@ func (ns *Namespace) end(tick int64) {
 	})
 }
 
-// begin adds the IDs of a layout from the start of the namespace's present one
-// on. With force it may meet other regions, and the backfills of earlier
-// layouts end. unused says that no process uses numbers given by hand.
+// begin adds the IDs of a layout from the start of the namespace's present
+// one on. With force it may meet other regions, and the backfills of
+// earlier layouts end. unused says that no process uses numbers given by
+// hand.
 func (ns *Namespace) begin(l snowfence.Layout, force, unused bool) error {
 	r, ended := ns.region(l, ns.Start), ns.Regions
 	err := ns.addLeases(r, false, unused)
@@ -137,8 +138,8 @@ func (ns *Namespace) begin(l snowfence.Layout, force, unused bool) error {
 	return ns.addReserved(r, true)
 }
 
-// addLeases adds the region of leases. Beside functions in a database it has
-// only the leasable nodes, and only if nobody uses the others.
+// addLeases adds the region of leases. Beside functions in a database it
+// has only the leasable nodes, and only if nobody uses the others.
 func (ns *Namespace) addLeases(r Region, force, unused bool) error {
 	whole := ns.add(r, force)
 	if !ofFunctions(whole) {
@@ -152,7 +153,8 @@ func (ns *Namespace) addLeases(r Region, force, unused bool) error {
 		whole, rangesText(ns.Uncovered()))
 }
 
-// addReserved adds the numbers below the first of a layout, for their users.
+// addReserved adds the numbers below the first of a layout, for their
+// users.
 func (ns *Namespace) addReserved(r Region, force bool) error {
 	b := r
 	b.Owner, b.First, b.Last = ownerBackfill, 0, min(ns.Backfill, r.Layout.First)-1
@@ -164,9 +166,9 @@ func (ns *Namespace) addReserved(r Region, force bool) error {
 	return ns.add(o, force)
 }
 
-// Uncovered returns the nodes of the layout that no region has now: nobody may
-// make IDs with them, not even with a number given by hand. A wider range of
-// leasable nodes covers them, once no ID can come twice.
+// Uncovered returns the nodes of the layout that no region has now: nobody
+// may make IDs with them, not even with a number given by hand. A wider
+// range of leasable nodes covers them, once no ID can come twice.
 func (ns Namespace) Uncovered() []snowfence.NodeRange {
 	return ns.uncovered(snowfence.NodeRange{Until: nodeCount(ns.Layout)}, OwnerLeases, ownerFunctions)
 }
@@ -198,9 +200,9 @@ func rangesText(all []snowfence.NodeRange) string {
 	return strings.Join(texts, ", ")
 }
 
-// layouts returns the layouts that leases have had, oldest first: each with all
-// nodes and the ticks that any of them had. The first region of a layout has
-// its first tick.
+// layouts returns the layouts that leases have had, oldest first: each with
+// all nodes and the ticks that any of them had. The first region of a
+// layout has its first tick.
 func (ns Namespace) layouts() (all []Region) {
 next:
 	for _, r := range ns.Regions {
@@ -220,14 +222,14 @@ next:
 	return all
 }
 
-// History returns the layouts that the namespace had before its present one,
-// oldest first, and the ticks that may be in their IDs.
+// History returns the layouts that the namespace had before its present
+// one, oldest first, and the ticks that may be in their IDs.
 func (ns Namespace) History() []Region {
 	return slices.DeleteFunc(ns.layouts(), func(r Region) bool { return !r.Ended })
 }
 
-// CollisionError means that a change of a namespace is refused, because a new
-// region can make an ID that an earlier one can.
+// CollisionError means that a change of a namespace is refused, because a
+// new region can make an ID that an earlier one can.
 type CollisionError struct {
 	Earlier, Later Region
 	Collision      snowfence.Collision // From has the parts in the earlier region

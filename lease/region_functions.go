@@ -8,14 +8,15 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ofFunctions reports whether a region meets one of functions in a database.
+// ofFunctions reports whether a region meets one of functions in a
+// database.
 func ofFunctions(err error) bool {
 	var c *CollisionError
 	return errors.As(err, &c) && c.Earlier.Owner == ownerFunctions
 }
 
-// functionsAt returns the region of a node while functions in a database have
-// it.
+// functionsAt returns the region of a node while functions in a database
+// have it.
 func (ns Namespace) functionsAt(node int64) (Region, bool) {
 	i := slices.IndexFunc(ns.Regions, func(r Region) bool { return r.functionsOf(node) })
 	if i < 0 {
@@ -28,8 +29,8 @@ func (r Region) functionsOf(node int64) bool {
 	return r.Owner == ownerFunctions && !r.Ended && r.Nodes.From == node
 }
 
-// ofLeases returns why a lease may not have nodes. Those that can be leased are
-// its own.
+// ofLeases returns why a lease may not have nodes. Those that can be leased
+// are its own.
 func (ns Namespace) ofLeases(first, count int64) error {
 	if first >= ns.Nodes.From && first+count <= ns.Nodes.Until {
 		return nil
@@ -48,7 +49,8 @@ func (ns Namespace) ofLeases(first, count int64) error {
 	return marked{fmt.Errorf("lease: node %d of namespace %q: %w", missing.From, ns.Name, err), ErrVetoed}
 }
 
-// withoutFunctions refuses the end of a namespace while its functions go on.
+// withoutFunctions refuses the end of a namespace while its functions go
+// on.
 func (ns Namespace) withoutFunctions() error {
 	for _, q := range ns.Regions {
 		if q.Owner == ownerFunctions && !q.Ended {

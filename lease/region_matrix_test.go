@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// matrix is a namespace in which everybody makes IDs between the steps of an
-// operator.
+// matrix is a namespace in which everybody makes IDs between the steps of
+// an operator.
 type matrix struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -34,8 +34,8 @@ type database struct {
 	skew   time.Duration // of its clock
 }
 
-// Small layouts that have most of their numbers in common, so that a missing
-// rule shows soon.
+// Small layouts that have most of their numbers in common, so that a
+// missing rule shows soon.
 var matrixLayouts = []string{
 	"time=41,node=3,seq=2,epoch=1999-01-01,tick=1s",
 	"time=41,node=2,seq=3,epoch=1999-01-01,tick=1s",
@@ -201,8 +201,8 @@ func (m *matrix) backfill(s *snowfence.Scheme, node int64) {
 	}
 }
 
-// others make IDs with reserved numbers but 0, where that was noted: it may be
-// for the past.
+// others make IDs with reserved numbers but 0, where that was noted: it may
+// be for the past.
 func (m *matrix) others(s *snowfence.Scheme) {
 	ns, _ := m.namespace()
 	if !ns.Others {
@@ -231,7 +231,8 @@ func (m *matrix) apart() {
 	}
 }
 
-// steps are what operators do, each with nodes and layouts of its own choice.
+// steps are what operators do, each with nodes and layouts of its own
+// choice.
 var steps = map[string]func(m *matrix, nodes snowfence.NodeRange) error{
 	"functions": func(m *matrix, nodes snowfence.NodeRange) error {
 		return m.print(nodes.From, false)
@@ -322,8 +323,8 @@ var before = [][]string{
 }
 
 // TestMatrixOfFeatures takes every order of three steps five times, in the
-// short form of two, and lets everybody make IDs before and after each. No ID
-// comes twice, whatever the operators ask for, and each is in a region.
+// short form of two, and lets everybody make IDs before and after each. No
+// ID comes twice, whatever the operators ask for, and each is in a region.
 func TestMatrixOfFeatures(t *testing.T) {
 	names := slices.Sorted(maps.Keys(steps))
 	made, done := map[string]int{}, map[string]int{}

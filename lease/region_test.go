@@ -55,7 +55,8 @@ func (ns *Namespace) give(t *testing.T, node, tick int64) {
 	}
 }
 
-// Reserved numbers are regions of those who use them, and no two of these meet.
+// Reserved numbers are regions of those who use them, and no two of these
+// meet.
 func TestRegionsOfReservedNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		backfill int64
@@ -78,8 +79,8 @@ func TestRegionsOfReservedNumbers(t *testing.T) {
 	}
 }
 
-// Functions get a node of the leases from a tick on, and the other nodes stay
-// as they are.
+// Functions get a node of the leases from a tick on, and the other nodes
+// stay as they are.
 func TestRegionsOfFunctions(t *testing.T) {
 	ns, _ := ofLayout(t, regionSpec, 7)
 	ns.Backfill = 1
@@ -211,7 +212,8 @@ func TestForceThatIsNotNeeded(t *testing.T) {
 	if !slices.Equal(outlines(ns), want) {
 		t.Errorf("%q", outlines(ns))
 	}
-	// Where the numbers of backfills meet an earlier region, it is not begun.
+	// Where the numbers of backfills meet an earlier region, it is not
+	// begun.
 	r := ns.region(l, 2)
 	r.First, r.Last = 0, 0
 	ns.end(2)
@@ -224,8 +226,8 @@ func TestForceThatIsNotNeeded(t *testing.T) {
 	}
 }
 
-// A new layout never leaves out nodes that leases had: beside functions, and
-// outside of the leasable nodes where there are none.
+// A new layout never leaves out nodes that leases had: beside functions,
+// and outside of the leasable nodes where there are none.
 func TestLayoutBesideLeases(t *testing.T) {
 	for _, node := range []int64{3, 12} {
 		ns, l := ofLayout(t, regionSpec, 7)

@@ -36,9 +36,10 @@ func (c *storeClaim) create(ctx context.Context) error {
 	return err
 }
 
-// usable returns the namespace if it gives grants to this lease: active, for
-// this scheme, in the store it was made in. It adds to the namespace new keys,
-// and the identity of a store that was moved, which raises the floor.
+// usable returns the namespace if it gives grants to this lease: active,
+// for this scheme, in the store it was made in. It adds to the namespace
+// new keys, and the identity of a store that was moved, which raises the
+// floor.
 func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, c.st, c.name)
@@ -88,8 +89,8 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 	}
 }
 
-// fit returns the ttl and the skew of a lease with these options, or why the
-// namespace refuses them.
+// fit returns the ttl and the skew of a lease with these options, or why
+// the namespace refuses them.
 func (ns Namespace) fit(o Options) (l limits, err error) {
 	l = limits{cmp.Or(o.TTL, min(usual.ttl, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(usual.skew, ns.MaxSkew))}
 	switch {

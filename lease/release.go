@@ -9,9 +9,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// giveBack implements [claim]: it clears the holder. Of a grant that was sealed
-// it also lowers until to used, because it makes no ID of that tick or a later
-// one. A node of another holder is left alone.
+// giveBack implements [claim]: it clears the holder. Of a grant that was
+// sealed it also lowers until to used, because it makes no ID of that tick
+// or a later one. A node of another holder is left alone.
 func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 	h := c.held
 	switch {

@@ -96,8 +96,8 @@ func (c *storeClaim) nonce() string {
 	return c.world.Text()
 }
 
-// swap writes the records of a hold, and remembers the acknowledged ones. It
-// returns how many were lost, and why it does not know about the others.
+// swap writes the records of a hold, and remembers the acknowledged ones.
+// It returns how many were lost, and why it does not know about the others.
 func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (gone int, unknown error) {
 	for i, err := range c.st.Swap(ctx, writes) {
 		switch {
@@ -128,9 +128,9 @@ func (h *hold) noteReply(nonce string, unknown error) {
 }
 
 // confirm decides whether an acknowledged write may be used: only if it was
-// made for the present namespace and store. Its ticks may be used up to where
-// the namespace's limits reach from now, the time before the write. A later
-// confirmation never allows less.
+// made for the present namespace and store. Its ticks may be used up to
+// where the namespace's limits reach from now, the time before the write. A
+// later confirmation never allows less.
 func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (none snowfence.Grant, err error) {
 	h := c.held
 	ns, err := readNamespace(ctx, c.st, c.name)
@@ -154,8 +154,8 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d",
 			c.name, ns.State, ns.Generation, h.generation))
 	}
-	// A node is recorded first, and its holder evicted then: a holder that took
-	// it in between learns it here.
+	// A node is recorded first, and its holder evicted then: a holder that
+	// took it in between learns it here.
 	if err := ns.ofLeases(h.records[0].Node, c.nodes(h)); err != nil {
 		return none, c.lose(err)
 	}

@@ -10,19 +10,20 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// ErrRolledBack means that the store may have lost counts of [Backfill]: see
-// [Operator.BackfillNodes].
+// ErrRolledBack means that the store may have lost counts of [Backfill]:
+// see [Operator.BackfillNodes].
 var ErrRolledBack = errors.New("the store may have lost counts")
 
 // AllowBackfill lets [Backfill] make IDs in a namespace: with the reserved
-// number 0 if last is 0, or with 0 to 4 if last is 4. You can choose this only
-// once.
+// number 0 if last is 0, or with 0 to 4 if last is 4. You can choose this
+// only once.
 //
-// The operator promises that no other program has made or will make an ID with
-// these numbers: none by hand with 0, none by an original snow-drift with 1 to
+// The operator promises that no other program has made or will make an ID
+// with these numbers: none by hand with 0, none by an original snow-drift
+// with 1 to
 // 4. AllowBackfill fails if two layouts of the namespace, past and present,
-// could make the same ID with these numbers. In a store that was ever rolled
-// back, an earlier choice may have been lost: then call
+// could make the same ID with these numbers. In a store that was ever
+// rolled back, an earlier choice may have been lost: then call
 // [Operator.BackfillNodes] next.
 func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int64) (Namespace, error) {
 	refuse := func(format string, args ...any) (Namespace, error) {
@@ -67,9 +68,9 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 	})
 }
 
-// NoteOthers records that a namespace came from snow-drift, or has IDs made by
-// hand with reserved numbers. From then on the proof of each change of layout
-// includes these numbers, and [Backfill] may use only the number 0.
+// NoteOthers records that a namespace came from snow-drift, or has IDs made
+// by hand with reserved numbers. From then on the proof of each change of
+// layout includes these numbers, and [Backfill] may use only the number 0.
 func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		switch {
@@ -93,9 +94,9 @@ func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace,
 }
 
 // BackfillNodes lets [Backfill] go on in a store that was rolled back, with
-// these nodes alone. With them the operator states that no ID for the past ever
-// had one of these nodes, so none of their counts can be lost. The earlier
-// nodes are closed for good, so each call names higher ones.
+// these nodes alone. With them the operator states that no ID for the past
+// ever had one of these nodes, so none of their counts can be lost. The
+// earlier nodes are closed for good, so each call names higher ones.
 //
 // It does not affect leases, so it is safe after a backup was restored.
 func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes snowfence.NodeRange) (Namespace, error) {
@@ -135,8 +136,8 @@ func (ns Namespace) notAllowed() error {
 		"reserved numbers that nobody else uses (snowfence namespace change --backfill)", ns.Name)
 }
 
-// reserve gives reserved numbers of all layouts that the namespace has had to
-// [Backfill]. Numbers of others, if any, are above them.
+// reserve gives reserved numbers of all layouts that the namespace has had
+// to [Backfill]. Numbers of others, if any, are above them.
 func (ns *Namespace) reserve() error {
 	last := ns.Backfill - 1
 	ns.each(func(r Region) []Region {

@@ -12,10 +12,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A backup under a store that looks as before: IDs repeat, unless an operator
-// says so first. A lease of the longest ttl, with a clock as far ahead as is
-// allowed, was granted after the backup. The clock of the next holder is as far
-// behind.
+// A backup under a store that looks as before: IDs repeat, unless an
+// operator says so first. A lease of the longest ttl, with a clock as far
+// ahead as is allowed, was granted after the backup. The clock of the next
+// holder is as far behind.
 func TestRestored(t *testing.T) {
 	for _, said := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -37,8 +37,8 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 }
 
 // noticeRollback suspects a store that lost a write. It is proven where the
-// store told this holder that the write is durable: a write that was only read
-// may be gone after a crash.
+// store told this holder that the write is durable: a write that was only
+// read may be gone after a crash.
 func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
@@ -75,7 +75,8 @@ func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 	})
 }
 
-// below reports whether all that this claim was granted lies below the floor.
+// below reports whether all that this claim was granted lies below the
+// floor.
 func (c *storeClaim) below(ns Namespace) bool { return c.reached <= ns.Floor }
 
 // raiseIfSuspected raises the floor if the store was rolled
@@ -87,10 +88,10 @@ func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 	return c.raiseSuspected(ctx)
 }
 
-// raiseFloor makes all grants from now on start above everything that can have
-// been used in a store that was rolled back. The new generation ends all
-// grants. It does nothing if done says, from namespace and identity, that
-// another process has raised it.
+// raiseFloor makes all grants from now on start above everything that can
+// have been used in a store that was rolled back. The new generation ends
+// all grants. It does nothing if done says, from namespace and identity,
+// that another process has raised it.
 func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for {
 		ns, err := readNamespace(ctx, c.st, c.name)
@@ -143,8 +144,8 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 }
 
 // tellAll gives a store that lost writes another identity, and returns it.
-// Holders of other namespaces see it at their next renewal. All holders that
-// saw the loss name the identity of before, so it changes once.
+// Holders of other namespaces see it at their next renewal. All holders
+// that saw the loss name the identity of before, so it changes once.
 func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err error) {
 	if err := c.st.Suspect(ctx, was); err != nil {
 		return "", fmt.Errorf("lease: giving the store another identity: %w", err)
@@ -155,9 +156,9 @@ func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err er
 	return id, nil
 }
 
-// raise has grants begin above everything that can have been used before now,
-// in a store that may have lost writes and has this identity. The caller begins
-// another generation.
+// raise has grants begin above everything that can have been used before
+// now, in a store that may have lost writes and has this identity. The
+// caller begins another generation.
 func (ns *Namespace) raise(l snowfence.Layout, now time.Time, id string) {
 	ns.Floor = max(ns.Floor, ns.above(l, now))
 	ns.Identity = id

@@ -18,9 +18,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the answers into the scripts of testdata")
 
-// TestScripts plays the protocol of one holder, without its pace. A script has
-// commands, and their answers behind a tab: kinds and ticks, never nonces or
-// dates. testdata/README.md explains them.
+// TestScripts plays the protocol of one holder, without its pace. A script
+// has commands, and their answers behind a tab: kinds and ticks, never
+// nonces or dates. testdata/README.md explains them.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(paths) == 0 {
@@ -208,8 +208,8 @@ func (p *play) enter(guest bool, name string, word []string) {
 	p.players[name] = c
 }
 
-// set sets fields of a struct, as in "until=7 veto=hot". A number with a sign
-// is added.
+// set sets fields of a struct, as in "until=7 veto=hot". A number with a
+// sign is added.
 func (p *play) set(to any, word []string) {
 	for _, w := range word {
 		name, value, _ := strings.Cut(w, "=")

@@ -24,8 +24,8 @@ var quiet = slog.New(slog.DiscardHandler)
 
 const playLayout = "time=41,rollback=2,node=8,seq=12,epoch=2025-12-31T23:58:20Z"
 
-// play is a scene of a script, and its world: a clock that stands still until
-// it is moved, and numbers from a seed.
+// play is a scene of a script, and its world: a clock that stands still
+// until it is moved, and numbers from a seed.
 type play struct {
 	*testing.T
 	*store.Memory
@@ -166,8 +166,8 @@ func (p *play) replace(r store.Record) {
 // trap is what becomes of a call to come.
 type trap struct{ when, call, key, does string }
 
-// lay lays a trap for the next call: "swap lose", "swap 5 drop", "before get
-// namespace: store two".
+// lay lays a trap for the next call: "swap lose", "swap 5 drop", "before
+// get namespace: store two".
 func (p *play) lay(command string) {
 	var t trap
 	if word := strings.Fields(command); word[0] == "before" || word[0] == "after" {
@@ -192,8 +192,8 @@ func (p *play) meet(when, call, key string) (does string) {
 	return ""
 }
 
-// called notes a call. It returns its fate, as a word and as an error, and the
-// work that comes after it.
+// called notes a call. It returns its fate, as a word and as an error, and
+// the work that comes after it.
 func (p *play) called(call string, keys ...store.Key) (becomes string, after func(), err error) {
 	names := make([]string, len(keys))
 	for i, k := range keys {

@@ -14,19 +14,26 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
+// server is one over a store.
+type server struct {
+	st     store.Store
+	scheme *snowfence.Scheme
+	opts   Options
+}
+
 // Serve is for servers: it returns a [wire.Server], which leases nodes of a
-// store to holders in other processes, in namespaces of a scheme. Of o it uses
-// MaxSkew, Time, Logger and Events, for the server itself. It keeps no state
-// but its clock.
+// store to holders in other processes, in namespaces of a scheme. Of o it
+// uses MaxSkew, Time, Logger and Events, for the server itself. It keeps no
+// state but its clock.
 //
-// A holder must do what a [Lease] does: renew every third of the TTL, stop at
-// the end of its grant, and stop at once when a renewal is a [store.ErrLost]. A
-// copied holder is noticed just as a copied [Lease] is.
+// A holder must do what a [Lease] does: renew every third of the TTL, stop
+// at the end of its grant, and stop at once when a renewal is a
+// [store.ErrLost]. A copied holder is noticed just as a copied [Lease] is.
 //
-// A ticket is signed with a key from the record of the namespace. The server
-// refuses a changed ticket as lost. So a holder decides only about the ticks
-// that it was granted: if it lies about its use, it can only repeat its own
-// IDs.
+// A ticket is signed with a key from the record of the namespace. The
+// server refuses a changed ticket as lost. So a holder decides only about
+// the ticks that it was granted: if it lies about its use, it can only
+// repeat its own IDs.
 func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
 	v := server{st: st, scheme: s}
 	if o != nil {
@@ -36,13 +43,6 @@ func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
 		v.opts.clock = clockOf(v.opts.Time, s)
 	}
 	return v
-}
-
-// server is one over a store.
-type server struct {
-	st     store.Store
-	scheme *snowfence.Scheme
-	opts   Options
 }
 
 // Acquire implements [wire.Server].
@@ -151,8 +151,8 @@ func (v server) claim(ctx context.Context, namespace string, o Options) (_ *stor
 	return c, func() { unpin(); c.announce() }, nil
 }
 
-// resume returns the claim of a ticket. Its nonces begin with the attempt, if
-// there is one.
+// resume returns the claim of a ticket. Its nonces begin with the attempt,
+// if there is one.
 func (v server) resume(ctx context.Context, t ticket.Claims, attempt string) (_ *storeClaim, end func(), _ error) {
 	o := v.opts
 	o.TTL, o.Nodes, o.Label, o.Node = t.TTL, t.Nodes, t.Label, &t.Node

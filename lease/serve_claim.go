@@ -44,8 +44,8 @@ func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns Namespace) err
 // errAvoided is why a node that the holder refuses is not leased.
 var errAvoided = errors.New("its holder refuses it")
 
-// suits is an error unless the holder has the scheme of the namespace, and no
-// secret that it lacks.
+// suits is an error unless the holder has the scheme of the namespace, and
+// no secret that it lacks.
 func (ns Namespace) suits(s *snowfence.Scheme, r wire.Request) error {
 	if r.Fingerprint != "" && r.Fingerprint != s.Fingerprint() {
 		return mismatch(ns.Name, s.Fingerprint(), r.Fingerprint)
@@ -59,9 +59,9 @@ func (ns Namespace) suits(s *snowfence.Scheme, r wire.Request) error {
 	return nil
 }
 
-// find adopts the nodes of an attempt without an answer. It looks at all nodes,
-// which is rare. It uses them only after one more write, with another attempt:
-// so a copy of the holder finds nothing.
+// find adopts the nodes of an attempt without an answer. It looks at all
+// nodes, which is rare. It uses them only after one more write, with
+// another attempt: so a copy of the holder finds nothing.
 func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) error {
 	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, found: true}
 	nodes := snowfence.NodeRange{From: 0, Until: nodeCount(c.ticks.layout)}
@@ -96,8 +96,8 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 // acquisition then begins as a [Lease] does after a loss: it looks for a
 // rollback, and raises the floor.
 //
-// Only a ticket that the namespace vouches for counts, so that no holder raises
-// the floor of others at will.
+// Only a ticket that the namespace vouches for counts, so that no holder
+// raises the floor of others at will.
 func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	t, err := parseTicket(lost)
 	switch {
@@ -119,10 +119,10 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	return nil
 }
 
-// adopt takes over the ticket's hold in the store: its last write, or one of
-// these attempts without a reply. An attempt is used only after one more write,
-// as for a lost reply of a Lease. It returns the key that signs the next
-// ticket.
+// adopt takes over the ticket's hold in the store: its last write, or one
+// of these attempts without a reply. An attempt is used only after one more
+// write, as for a lost reply of a Lease. It returns the key that signs the
+// next ticket.
 func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []string) (key string, _ error) {
 	if int64(t.Nodes)/t.Unit > most { // who did not get it from a server must not have it read so much
 		ns, err := readNamespace(ctx, c.st, t.Namespace)
@@ -170,9 +170,9 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 	return ns.ticketKey, nil
 }
 
-// vouch is an error unless the namespace signed the ticket, and for its present
-// layout and unit: ticks of an earlier layout say nothing about the present
-// one.
+// vouch is an error unless the namespace signed the ticket, and for its
+// present layout and unit: ticks of an earlier layout say nothing about the
+// present one.
 func (ns Namespace) vouch(t ticket.Claims) error {
 	if t.Generation < ns.Since {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the layout or the unit was changed since", t.Node,
@@ -202,7 +202,8 @@ func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
 	}
 }
 
-// answer is the holder's part of a grant: the signed ticket, and its claims.
+// answer is the holder's part of a grant: the signed ticket, and its
+// claims.
 func (c *storeClaim) answer(key string) wire.Lease {
 	h := c.held
 	r := h.records[0]

@@ -14,13 +14,31 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Keep opens n leases from a server, all or none, with the same options, and
-// keeps each by itself. It is for servers that package remote does not reach. s
-// is the scheme of the namespace. Keep ignores Options.Create, because servers
-// make no namespace.
+// serverClaim is a claim over a server, which applies the rules of the
+// store. The claim repeats calls without an answer, shows its last ticket
+// after a loss, and compares clocks.
+type serverClaim struct {
+	*setup
+	server wire.Server
+	asked  time.Duration // the ttl; 0 leaves it to the server
+	near   *int64        // the node to ask for at first; nil for none
+
+	ticket  wire.Ticket     // nil when nothing is held
+	grant   snowfence.Grant // of ticket
+	earlier []string        // attempts that may have worked, and had no answer
+	fresh   bool            // each attempt before the grant's had an answer
+	lost    wire.Ticket     // the last ticket, after a loss
+	last    snowfence.Grant // the highest grant of its node; Until 0 when there was none
+	avoid   map[int64]bool  // nodes that Options.Check refused
+}
+
+// Keep opens n leases from a server, all or none, with the same options,
+// and keeps each by itself. It is for servers that package remote does not
+// reach. s is the scheme of the namespace. Keep ignores Options.Create,
+// because servers make no namespace.
 //
-// After the first node it asks for the next ones: a server reads one record to
-// see that such a node is free, and 64 to find any.
+// After the first node it asks for the next ones: a server reads one record
+// to see that such a node is free, and 64 to find any.
 func Keep(
 	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {
@@ -59,8 +77,8 @@ func Keep(
 }
 
 // servedTogether is how many leases are opened over a server at a time. A
-// server puts the requests of one round trip together, and more would wait for
-// it longer than their requests may.
+// server puts the requests of one round trip together, and more would wait
+// for it longer than their requests may.
 const servedTogether = 256
 
 // keepNear keeps one lease, and asks for a node first; nil means none.
@@ -83,24 +101,6 @@ func keepNear(
 	l := newLease(c.setup, c)
 	l.begin(g)
 	return l, nil
-}
-
-// serverClaim is a claim over a server, which applies the rules of the store.
-// The claim repeats calls without an answer, shows its last ticket after a
-// loss, and compares clocks.
-type serverClaim struct {
-	*setup
-	server wire.Server
-	asked  time.Duration // the ttl; 0 leaves it to the server
-	near   *int64        // the node to ask for at first; nil for none
-
-	ticket  wire.Ticket     // nil when nothing is held
-	grant   snowfence.Grant // of ticket
-	earlier []string        // attempts that may have worked, and had no answer
-	fresh   bool            // each attempt before the grant's had an answer
-	lost    wire.Ticket     // the last ticket, after a loss
-	last    snowfence.Grant // the highest grant of its node; Until 0 when there was none
-	avoid   map[int64]bool  // nodes that Options.Check refused
 }
 
 // next implements [claim].
@@ -136,8 +136,8 @@ func (c *serverClaim) renew(ctx context.Context) (none snowfence.Grant, err erro
 	return a.Grant, c.skew(before, a.Now)
 }
 
-// send notes an attempt until it is answered. The write of a forgotten attempt
-// counts as another holder's.
+// send notes an attempt until it is answered. The write of a forgotten
+// attempt counts as another holder's.
 func (c *serverClaim) send(attempt string) {
 	if len(c.earlier) < maxUnanswered {
 		c.earlier = append(c.earlier, attempt)
@@ -206,8 +206,8 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 // target is the end of the grants that a server may give now.
 func (c *serverClaim) target() int64 { return c.ticks.target(c.now()) }
 
-// skew is [ErrSkew] if the server's clock and this one's differ by more than
-// allowed.
+// skew is [ErrSkew] if the server's clock and this one's differ by more
+// than allowed.
 func (c *serverClaim) skew(before, theirs time.Time) error {
 	now, wall := c.now(), c.opts.clock.Wall()
 	err := compareClocks(before, theirs, now, c.opts.MaxSkew, "the server's")

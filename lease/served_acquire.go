@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// maxRefused bounds how many nodes of a server Options.Check refuses in one go.
+// maxRefused bounds how many nodes of a server Options.Check refuses in one
+// go.
 const maxRefused = 64
 
 func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err error) {
@@ -73,8 +74,8 @@ func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
 	return nil
 }
 
-// maxAsked is how often a lease asks for a node in one go: the next call goes
-// to another server.
+// maxAsked is how often a lease asks for a node in one go: the next call
+// goes to another server.
 const maxAsked = 4
 
 // persist asks until there is an answer.
@@ -138,8 +139,8 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 }
 
 // unused is the part that this holder gives back of a refused grant. If an
-// earlier attempt may have got it, a copy of this holder may have the answer,
-// and use it.
+// earlier attempt may have got it, a copy of this holder may have the
+// answer, and use it.
 func (c *serverClaim) unused() *owed {
 	if !c.fresh {
 		return nil

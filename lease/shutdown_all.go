@@ -24,8 +24,8 @@ func (o *Options) many(n int) error {
 }
 
 // ShutdownAll ends all leases at once and gives their nodes back, many at a
-// time, as [Lease.Shutdown] does for one. It tries all of them and returns the
-// first error.
+// time, as [Lease.Shutdown] does for one. It tries all of them and returns
+// the first error.
 func ShutdownAll(ctx context.Context, leases []*Lease) error {
 	for _, l := range leases {
 		l.once.Do(l.stop)
@@ -39,8 +39,9 @@ func ShutdownAll(ctx context.Context, leases []*Lease) error {
 }
 
 // each calls do for 0 to n−1, at most so many at a time. After an error it
-// begins no more calls, and returns when those under way have ended. It does
-// not interrupt them, because an interrupted acquisition may leave a node held.
+// begins no more calls, and returns when those under way have ended. It
+// does not interrupt them, because an interrupted acquisition may leave a
+// node held.
 func each(n, most int, do func(i int) error) error {
 	errs := make([]error, n)
 	places := make(chan struct{}, most)

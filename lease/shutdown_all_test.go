@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Calls begin until one returns an error. It is returned when all have ended.
+// Calls begin until one returns an error. It is returned when all have
+// ended.
 func TestEachUntilAnError(t *testing.T) {
 	const n = closers + 10
 	for name, c := range map[string]struct {

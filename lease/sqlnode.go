@@ -16,20 +16,20 @@ const (
 	// clock.
 	sqlSkew = 30 * time.Second
 
-	// maxSQLLead is more than any layout's lead needs, and keeps times apart
-	// from overflows.
+	// maxSQLLead is more than any layout's lead needs, and keeps times
+	// apart from overflows.
 	maxSQLLead = 100 * 365 * 24 * time.Hour
 )
 
 // RecordFunctions gives a node to functions in a database. It returns the
-// region of the functions, and the tick above which their IDs have to begin.
-// The node must be outside the leasable nodes. If the node has functions
-// already, again must be true: with it, the operator states that the new ones
-// are for the same database.
+// region of the functions, and the tick above which their IDs have to
+// begin. The node must be outside the leasable nodes. If the node has
+// functions already, again must be true: with it, the operator states that
+// the new ones are for the same database.
 //
-// From then on no program leases the node. Until [Operator.RetireFunctions], a
-// change that could make an ID of it is refused, and the namespace cannot be
-// deleted.
+// From then on no program leases the node. Until
+// [Operator.RetireFunctions], a change that could make an ID of it is
+// refused, and the namespace cannot be deleted.
 func (op Operator) RecordFunctions(
 	ctx context.Context, namespace string, node int64, f Functions, again bool,
 ) (recorded Region, after int64, err error) {
@@ -63,8 +63,8 @@ func (op Operator) RecordFunctions(
 	if !l.Equal(ns.Layout) {
 		return recorded, after, nil
 	}
-	// A holder that took the node before it was recorded is in its record now,
-	// and evicted.
+	// A holder that took the node before it was recorded is in its record
+	// now, and evicted.
 	r, err := Namespaces(op.st).Veto(ctx, namespace, node,
 		"functions in a database make its IDs: "+recorded.Functions.database())
 	if err != nil {
@@ -91,8 +91,8 @@ func vacant(ctx context.Context, st store.Store, namespace string, node int64, n
 	return nil
 }
 
-// recordSQL gives a node of the leases to functions, or notes that functions
-// were printed again.
+// recordSQL gives a node of the leases to functions, or notes that
+// functions were printed again.
 func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Time) error {
 	refuse := func(format string, args ...any) error {
 		return refusedf("lease: node %d of namespace %q: "+format, append([]any{node, ns.Name}, args...)...)
@@ -164,8 +164,8 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	}
 	present := q.Layout.Equal(ns.Layout)
 	if present {
-		// The record comes first: a program that leases the node again finds it
-		// raised.
+		// The record comes first: a program that leases the node again
+		// finds it raised.
 		if err := raiseRetired(ctx, op.st, namespace, q); err != nil {
 			return Region{}, err
 		}

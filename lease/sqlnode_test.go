@@ -76,8 +76,8 @@ func TestNodeIsRecordedForOneDatabase(t *testing.T) {
 		ahead := shop
 		ahead.Lead = time.Minute
 		got, after, err := lease.Namespaces(st).RecordFunctions(t.Context(), "default", 6, ahead, true)
-		// A new database in place of one that is gone begins above what that
-		// can have made.
+		// A new database in place of one that is gone begins above what
+		// that can have made.
 		least := s.Layout().TickOf(time.Now().Add(90 * time.Second))
 		if err != nil || after <= least || got.Functions.Lead != time.Minute {
 			t.Errorf("printed again: %+v, after %d, want above %d: %v", got, after, least, err)
@@ -103,8 +103,9 @@ func (b *between) Swap(ctx context.Context, ws []store.Write) []error {
 	return b.Store.Swap(ctx, ws)
 }
 
-// TestLeaseOfANodeOfFunctions checks that no program leases such a node: not
-// when its veto was lifted, and not in the moment in which it is recorded.
+// TestLeaseOfANodeOfFunctions checks that no program leases such a node:
+// not when its veto was lifted, and not in the moment in which it is
+// recorded.
 func TestLeaseOfANodeOfFunctions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := sqlStage(t)
@@ -169,8 +170,8 @@ func lift(t *testing.T, st store.Store, node int64) {
 	}
 }
 
-// crashing is a store for a program that ends before it writes the record of a
-// node.
+// crashing is a store for a program that ends before it writes the record
+// of a node.
 type crashing struct{ store.Store }
 
 func (c crashing) Swap(ctx context.Context, ws []store.Write) []error {
@@ -202,8 +203,8 @@ func TestRecordedNodeIsNotLeasedAfterACrash(t *testing.T) {
 				}
 				continue
 			}
-			// The look finds the node free, then the lease takes it, then the
-			// node is recorded.
+			// The look finds the node free, then the lease takes it, then
+			// the node is recorded.
 			reads := &afterRead{Store: crashing{st}}
 			var held *lease.Lease
 			reads.do = func() {
@@ -246,8 +247,8 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 	})
 }
 
-// afterRead is a store in which something happens right after the first read of
-// a node.
+// afterRead is a store in which something happens right after the first
+// read of a node.
 type afterRead struct {
 	store.Store
 	do func()
@@ -281,8 +282,8 @@ func TestNamespaceOfFunctions(t *testing.T) {
 			_, err = lease.Namespaces(st).Change(ctx, "default", aligned, o)
 			refused(t, fmt.Sprint("a layout with its IDs, force ", force), err, "retire the node first")
 		}
-		// Its nodes 0 to 2 are 0 to 5 before: the functions go on beside them
-		// for ever.
+		// Its nodes 0 to 2 are 0 to 5 before: the functions go on beside
+		// them for ever.
 		fewer := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}}
 		_, err = lease.Namespaces(st).Change(ctx, "default", aligned, fewer)
 		refused(t, "a layout that leaves out a number in silence", err, "would be left out (unused): 3 to 3")
@@ -303,8 +304,8 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		}
 		_, err = lease.Namespaces(st).RetireFunctions(ctx, "default", 6)
 		refused(t, "retired twice", err, "no functions")
-		// Back to the first layout: its own IDs equal the functions' IDs, until
-		// these are past.
+		// Back to the first layout: its own IDs equal the functions' IDs,
+		// until these are past.
 		all := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}, Unused: time.Now()}
 		_, err = lease.Namespaces(st).Change(ctx, "default", s, all)
 		refused(t, "the layout of functions that made IDs a moment ago", err, "can be made by both")

@@ -11,8 +11,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Tests on a stage take the steps of a lease one by one, without a keeper, over
-// a store with chosen answers. The protocol itself is tested by scripts.
+// Tests on a stage take the steps of a lease one by one, without a keeper,
+// over a store with chosen answers. The protocol itself is tested by
+// scripts.
 
 // scripted is a store in memory whose answers a test can change.
 type scripted struct {
@@ -87,8 +88,8 @@ func silent(n int) []error {
 	return errs
 }
 
-// stage is a lease that holds node 5, at a time that stands still until it is
-// moved.
+// stage is a lease that holds node 5, at a time that stands still until it
+// is moved.
 type stage struct {
 	*testing.T
 	st  *scripted

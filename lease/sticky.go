@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// A sticky file remembers across restarts which node a process held last. It is
-// read before the search and written after an acquisition. It is only a hint,
-// so it is not synced: the node's record is read before the swap, and the swap
-// decides.
+// A sticky file remembers across restarts which node a process held last.
+// It is read before the search and written after an acquisition. It is only
+// a hint, so it is not synced: the node's record is read before the swap,
+// and the swap decides.
 
 const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
 
@@ -47,8 +47,8 @@ func readSticky(path, namespace string) (node int64, err error) {
 	return node, nil
 }
 
-// noteSticky writes the sticky file. That it cannot is no reason to be without
-// a node.
+// noteSticky writes the sticky file. That it cannot is no reason to be
+// without a node.
 func (c *setup) noteSticky(node int64) {
 	path := c.opts.StickyFile
 	if path == "" {

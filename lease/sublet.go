@@ -7,10 +7,10 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// division is a grant that is handed out node by node, from memory: the rules
-// of subleases, and nothing more. It starts no goroutine and has no mutex: one
-// call at a time. Nothing in it has to survive: the next holder of the nodes
-// starts at the end of the grant.
+// division is a grant that is handed out node by node, from memory: the
+// rules of subleases, and nothing more. It starts no goroutine and has no
+// mutex: one call at a time. Nothing in it has to survive: the next holder
+// of the nodes starts at the end of the grant.
 //
 // Invariant: the subleases of a node lie inside the grant that the lease
 // published, and none begins below the end of the one before.
@@ -41,7 +41,8 @@ func divide(g snowfence.Grant, serial int64) *division {
 // extend goes on with a renewed grant. After a lapse it begins later.
 func (d *division) extend(g snowfence.Grant) { d.grant = g }
 
-// sublease returns the grant of a slot's present holder, or of its last one.
+// sublease returns the grant of a slot's present holder, or of its last
+// one.
 func (d *division) sublease(i int) snowfence.Grant {
 	x := d.slots[i]
 	return snowfence.Grant{Node: d.grant.Node + int64(i), Nodes: 1, From: x.from, Until: x.until}
@@ -52,16 +53,16 @@ func (d *division) sameNodes(g snowfence.Grant) bool {
 	return d.grant.Node == g.Node && d.grant.Nodes == g.Nodes
 }
 
-// found returns the node that one of these attempts got, or −1: its answer was
-// lost.
+// found returns the node that one of these attempts got, or −1: its answer
+// was lost.
 func (d *division) found(attempts []string) int {
 	return slices.IndexFunc(d.slots, func(s slot) bool {
 		return s.tenancy != 0 && slices.Contains(attempts, s.attempt)
 	})
 }
 
-// free returns a node that has a usable tick now, or −1. A node whose sublease
-// has ended is free: its holder lost it by not renewing.
+// free returns a node that has a usable tick now, or −1. A node whose
+// sublease has ended is free: its holder lost it by not renewing.
 func (d *division) free(t ticks, now time.Time, allowed func(node int64) bool) int {
 	tick := t.layout.TickOf(now)
 	for k := range d.slots {
@@ -74,8 +75,8 @@ func (d *division) free(t ticks, now time.Time, allowed func(node int64) bool) i
 	return -1
 }
 
-// begin sublets a node: from the end of its last sublease, or of its used part
-// after a release, and inside one unbroken grant.
+// begin sublets a node: from the end of its last sublease, or of its used
+// part after a release, and inside one unbroken grant.
 func (d *division) begin(i int, t ticks, now time.Time, attempt, label string) {
 	s := &d.slots[i]
 	s.from = max(s.until, d.grant.From, t.back(now))
@@ -86,8 +87,8 @@ func (d *division) begin(i int, t ticks, now time.Time, attempt, label string) {
 	d.answer(i, t, now, attempt)
 }
 
-// renew moves the end of a sublease ahead. A grant that lapsed left ticks out,
-// and so does this.
+// renew moves the end of a sublease ahead. A grant that lapsed left ticks
+// out, and so does this.
 func (d *division) renew(i int, t ticks, now time.Time, attempt string) {
 	s := &d.slots[i]
 	s.from = max(s.from, d.grant.From)
@@ -95,8 +96,8 @@ func (d *division) renew(i int, t ticks, now time.Time, attempt string) {
 	d.answer(i, t, now, attempt)
 }
 
-// answer gives a sublease its end, never beyond the end of the grant, and its
-// ticket a serial.
+// answer gives a sublease its end, never beyond the end of the grant, and
+// its ticket a serial.
 func (d *division) answer(i int, t ticks, now time.Time, attempt string) {
 	s := &d.slots[i]
 	s.until = max(s.until, min(t.target(now), d.grant.Until))
@@ -104,8 +105,8 @@ func (d *division) answer(i int, t ticks, now time.Time, attempt string) {
 	s.serial, s.attempt = d.serial, attempt
 }
 
-// holds returns the node of a ticket if it is of the present sublease, and −1
-// otherwise. It is if it is the last one, or if the last one answered an
+// holds returns the node of a ticket if it is of the present sublease, and
+// −1 otherwise. It is if it is the last one, or if the last one answered an
 // attempt of this holder, which did not hear.
 func (d *division) holds(node, tenancy, serial int64, attempts []string) int {
 	i := node - d.grant.Node
@@ -128,9 +129,9 @@ func (d *division) release(i int, used int64) {
 	s.tenancy = 0
 }
 
-// held returns the count of nodes that are not free now and had a last holder
-// with such a label. A node that was given back is free when the possible use
-// of its holder has passed.
+// held returns the count of nodes that are not free now and had a last
+// holder with such a label. A node that was given back is free when the
+// possible use of its holder has passed.
 func (d *division) held(t ticks, now time.Time, such func(label string) bool) (n int64) {
 	tick := t.layout.TickOf(now)
 	for _, s := range d.slots {
@@ -141,8 +142,8 @@ func (d *division) held(t ticks, now time.Time, such func(label string) bool) (n
 	return n
 }
 
-// end returns the first tick that no sublease has reached: the lessor gives its
-// grant back from there. No clock decides it.
+// end returns the first tick that no sublease has reached: the lessor gives
+// its grant back from there. No clock decides it.
 func (d *division) end() int64 {
 	end := d.grant.From
 	for _, s := range d.slots {

@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// lending is the nodes 2 and 3 in ticks 10 to 20, for holders of 3 ticks. Each
-// step answers with what there is of a node: its ticks, and the serials of the
-// first answer and the last.
+// lending is the nodes 2 and 3 in ticks 10 to 20, for holders of 3 ticks.
+// Each step answers with what there is of a node: its ticks, and the
+// serials of the first answer and the last.
 type lending struct {
 	*testing.T
 	d       *division
@@ -133,8 +133,8 @@ func TestSubleasesOfAllowedNodes(t *testing.T) {
 	}
 }
 
-// A ticket is of the present sublease if it is the last one, or if the last one
-// answers an attempt of its holder.
+// A ticket is of the present sublease if it is the last one, or if the last
+// one answers an attempt of its holder.
 func TestTicketsOfASublease(t *testing.T) {
 	x := newLending(t)
 	x.acquire(10)
@@ -170,8 +170,8 @@ func TestTicketsOfASublease(t *testing.T) {
 	}
 }
 
-// A node is held to the end of its sublease, and the grant is given back above
-// all of them.
+// A node is held to the end of its sublease, and the grant is given back
+// above all of them.
 func TestEndOfADivision(t *testing.T) {
 	x := newLending(t)
 	if end := x.d.end(); end != 10 {

@@ -26,8 +26,8 @@ func (b *book) say(format string, args ...any) { b.log = append(b.log, fmt.Sprin
 
 func (b *book) who(node, tenancy int64) string { return fmt.Sprintf("%d/%d/%d", b.life, node, tenancy) }
 
-// granted checks an answer: it is inside the grant, and has no tick of anybody
-// else's.
+// granted checks an answer: it is inside the grant, and has no tick of
+// anybody else's.
 func (b *book) granted(i int) {
 	b.Helper()
 	s, g := b.d.slots[i], b.d.grant
@@ -66,10 +66,10 @@ type note struct {
 	life                  int
 }
 
-// Whatever lessor and holders do, no two holders have a tick: each rule of a
-// division, in random walks of few ticks. Some holders lie about what they
-// used, and send tickets of before. Lessors lapse, lose, close, crash, and have
-// clocks that go anywhere.
+// Whatever lessor and holders do, no two holders have a tick: each rule of
+// a division, in random walks of few ticks. Some holders lie about what
+// they used, and send tickets of before. Lessors lapse, lose, close, crash,
+// and have clocks that go anywhere.
 func TestDivisionRepeatsNoTick(t *testing.T) {
 	l, err := snowfence.ParseLayout("time=6,node=3,seq=2,epoch=2025-01-01,tick=10ms")
 	if err != nil {

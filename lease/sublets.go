@@ -21,10 +21,10 @@ import (
 // node costs no call to the store. A holder keeps such a node as any other,
 // with [Keep].
 //
-// Subleases end with the grant of the lease at the latest. When the lease is
-// lost or has ended, renewals are a [store.ErrLost]. A ticket of another
-// Sublets is an [ErrElsewhere]: its holder uses its grant to the end, and takes
-// another node. It is safe for concurrent use.
+// Subleases end with the grant of the lease at the latest. When the lease
+// is lost or has ended, renewals are a [store.ErrLost]. A ticket of another
+// Sublets is an [ErrElsewhere]: its holder uses its grant to the end, and
+// takes another node. It is safe for concurrent use.
 type Sublets struct {
 	lease *Lease
 	life  string // names these subleases in tickets
@@ -36,11 +36,11 @@ type Sublets struct {
 	d       *division // nil when nothing of the lease is handed out
 }
 
-// Sublet hands out the nodes of the lease from memory, in place of a generator.
-// It ends with the lease, which it renews every five seconds, or more often.
-// life names the subleases in tickets: no other Sublets may ever have the same;
-// "" takes a random text. The error is snowfence.ErrBound if the lease has a
-// generator.
+// Sublet hands out the nodes of the lease from memory, in place of a
+// generator. It ends with the lease, which it renews every five seconds, or
+// more often. life names the subleases in tickets: no other Sublets may
+// ever have the same; "" takes a random text. The error is
+// snowfence.ErrBound if the lease has a generator.
 func (l *Lease) Sublet(life string) (*Sublets, error) {
 	s := &Sublets{lease: l, life: cmp.Or(life, l.world.Text())}
 	s.begin()
@@ -64,8 +64,8 @@ const heartbeat = 5 * time.Second
 func (s *Sublets) Lease() *Lease { return s.lease }
 
 // Held counts the nodes that nobody else can have now and that had a last
-// holder with such a label; nil means any. A node that was given back counts
-// until the possible use of its holder has passed.
+// holder with such a label; nil means any. A node that was given back
+// counts until the possible use of its holder has passed.
 func (s *Sublets) Held(such func(label string) bool) int64 {
 	if such == nil {
 		such = func(string) bool { return true }
@@ -78,8 +78,8 @@ func (s *Sublets) Held(such func(label string) bool) int64 {
 	return s.d.held(s.lease.ticks, s.lease.now(), such)
 }
 
-// begin takes another key, for tickets of this machine only. mu is held, or s
-// is new.
+// begin takes another key, for tickets of this machine only. mu is held, or
+// s is new.
 func (s *Sublets) begin() {
 	w := s.lease.world
 	s.machine, s.key = w.Machine(), ticket.NewSigner(w.Text())
@@ -98,8 +98,8 @@ func (s *Sublets) seal() int64 {
 	return end
 }
 
-// refresh goes on with the lease's present hold, and reports whether there is
-// one. mu is held.
+// refresh goes on with the lease's present hold, and reports whether there
+// is one. mu is held.
 //
 // The lease drops a grant before it seals, so a grant that is here was not
 // given back.
@@ -121,9 +121,9 @@ func (s *Sublets) refresh() bool {
 	return true
 }
 
-// Acquire implements [wire.Server]. It sublets single nodes only, and none that
-// is asked for by its number. The ttl is [DefaultTTL] unless the request names
-// one, and is cut to two thirds of the lease's.
+// Acquire implements [wire.Server]. It sublets single nodes only, and none
+// that is asked for by its number. The ttl is [DefaultTTL] unless the
+// request names one, and is cut to two thirds of the lease's.
 func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
 	l := s.lease
 	r.Attempt = cmp.Or(r.Attempt, l.world.Text())
@@ -244,9 +244,9 @@ func (s *Sublets) holds(k ticket.Claims, attempts []string) int {
 	return s.d.holds(k.Node, tenancy, k.Revision, attempts)
 }
 
-// answer is the holder's part of a slot, unless the machine was copied since
-// the slot was chosen: then a copy may have given it to another one. mu is
-// held.
+// answer is the holder's part of a slot, unless the machine was copied
+// since the slot was chosen: then a copy may have given it to another one.
+// mu is held.
 func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire.Lease, _ error) {
 	x, g := s.d.slots[i], s.d.sublease(i)
 	if s.machine.Copied() {

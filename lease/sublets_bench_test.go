@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// BenchmarkSubletsRenew renews a sublease: what a server does beside reading
-// and answering.
+// BenchmarkSubletsRenew renews a sublease: what a server does beside
+// reading and answering.
 func BenchmarkSubletsRenew(b *testing.B) {
 	l, err := snowfence.ParseLayout("time=32,node=22,seq=9,epoch=2025-01-01,tick=1s")
 	if err != nil {

@@ -91,8 +91,9 @@ func TestSubletsThatBeginLater(t *testing.T) {
 	}
 }
 
-// A lessor that is a holder of another one takes other nodes when that one is
-// gone. Tickets of the nodes before are lost, also when it has these again.
+// A lessor that is a holder of another one takes other nodes when that one
+// is gone. Tickets of the nodes before are lost, also when it has these
+// again.
 func TestSubletsOfOtherNodes(t *testing.T) {
 	x := newSubletting(t)
 	before, err := x.acquire(wire.Request{})
@@ -113,8 +114,8 @@ func TestSubletsOfOtherNodes(t *testing.T) {
 	}
 }
 
-// Between a loss and the seal, the lease has no grant, and the lessor renews
-// nothing. A ticket that is damaged is no loss.
+// Between a loss and the seal, the lease has no grant, and the lessor
+// renews nothing. A ticket that is damaged is no loss.
 func TestSubletsWithoutAGrant(t *testing.T) {
 	x := newSubletting(t)
 	l, err := x.acquire(wire.Request{})

@@ -51,9 +51,9 @@ func (a *attempts) next() string {
 	return "attempt-number-" + strconv.Itoa(1000+int(*a))
 }
 
-// A unit's nodes are handed out from memory, each to one holder, until there is
-// none; what a holder gives back, the next one gets from there on. The store is
-// asked for nothing.
+// A unit's nodes are handed out from memory, each to one holder, until
+// there is none; what a holder gives back, the next one gets from there on.
+// The store is asked for nothing.
 func TestSublets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
@@ -143,8 +143,8 @@ func TestSublets(t *testing.T) {
 	})
 }
 
-// A lost answer is asked for again, and gets the same sublease; a copy of the
-// holder gets nothing.
+// A lost answer is asked for again, and gets the same sublease; a copy of
+// the holder gets nothing.
 func TestSubletsOfLostAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
@@ -222,8 +222,8 @@ func TestSubletsOfLostAnswers(t *testing.T) {
 	})
 }
 
-// Holders of a lessor that is gone, lost its unit, or is another one make no ID
-// twice, and go on.
+// Holders of a lessor that is gone, lost its unit, or is another one make
+// no ID twice, and go on.
 func TestSubletsRepeatNoID(t *testing.T) {
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
@@ -317,8 +317,8 @@ func TestSubletsRepeatNoID(t *testing.T) {
 	}
 }
 
-// router sends a request to the lessor that knows its ticket, and a new one to
-// any.
+// router sends a request to the lessor that knows its ticket, and a new one
+// to any.
 type router struct {
 	mu   sync.Mutex // guards what follows
 	all  []*lease.Sublets
@@ -378,8 +378,8 @@ func (r *router) Release(ctx context.Context, t wire.Ticket, used int64) (err er
 	return err
 }
 
-// When its lessor is gone, a holder uses its grant to the end, and takes a node
-// of another lessor.
+// When its lessor is gone, a holder uses its grant to the end, and takes a
+// node of another lessor.
 func TestHolderOfALessorThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
@@ -411,8 +411,8 @@ func TestHolderOfALessorThatIsGone(t *testing.T) {
 	})
 }
 
-// After its lessor lost the unit, a holder's ticket stays lost, also when the
-// lessor has the same nodes again.
+// After its lessor lost the unit, a holder's ticket stays lost, also when
+// the lessor has the same nodes again.
 func TestSubletsAfterALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
@@ -447,8 +447,8 @@ func TestSubletsAfterALoss(t *testing.T) {
 	})
 }
 
-// A lessor writes every five seconds, whatever its ttl; another lease follows
-// its ttl. A holder that names no ttl gets the usual one.
+// A lessor writes every five seconds, whatever its ttl; another lease
+// follows its ttl. A holder that names no ttl gets the usual one.
 func TestLessorsBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// What a server cannot read it calls damaged, and asks the store nothing with
-// it.
+// What a server cannot read it calls damaged, and asks the store nothing
+// with it.
 func TestDamagedTickets(t *testing.T) {
 	w := newTicketWorld(t)
 	v := Serve(w.st, w.scheme, w.options())
@@ -33,8 +33,8 @@ func TestServerWithoutAScheme(t *testing.T) {
 	}
 }
 
-// A grant that has no tick yet begins ahead of the clock, and is the holder's
-// all the same.
+// A grant that has no tick yet begins ahead of the clock, and is the
+// holder's all the same.
 func TestServedGrantWithoutTicks(t *testing.T) {
 	c := &serverClaim{setup: &setup{name: "n", opts: Options{Nodes: 1}}}
 	a := wire.Lease{Ticket: wire.Ticket("{}"), Grant: snowfence.Grant{Node: 3, Nodes: 1, From: 9, Until: 9}}

@@ -11,12 +11,12 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// commands are texts that clear a terminal, turn its writing round, end a line,
-// or are no text.
+// commands are texts that clear a terminal, turn its writing round, end a
+// line, or are no text.
 var commands = []string{"\x1b[2Jgone", "a\u202eb", "a\nb", "a\u2028b", "\u009b2J", "\xff", "\x00", "\x7f"}
 
-// A label cleared the terminal of the operator who listed leases, and came in
-// over every wire.
+// A label cleared the terminal of the operator who listed leases, and came
+// in over every wire.
 func TestLabelsDoNotCommandTerminals(t *testing.T) {
 	st := store.NewMemory()
 	s := newScheme(t, "twitter")

@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// ReadTicket returns the lease that a ticket stands for, for servers that look
-// at a ticket before they act on it. It does not verify the ticket. Bytes that
-// are no ticket are an [ErrInvalid].
+// ReadTicket returns the lease that a ticket stands for, for servers that
+// look at a ticket before they act on it. It does not verify the ticket.
+// Bytes that are no ticket are an [ErrInvalid].
 func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 	t, err := parseTicket(b)
 	if err != nil {
@@ -19,7 +19,8 @@ func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 	return t.Lease(b), nil
 }
 
-// ofStore parses a ticket of the store. One of a lessor is an [ErrElsewhere].
+// ofStore parses a ticket of the store. One of a lessor is an
+// [ErrElsewhere].
 func ofStore(b wire.Ticket) (ticket.Claims, error) {
 	t, err := parseTicket(b)
 	if t.Lessor != "" {

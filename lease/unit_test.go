@@ -67,8 +67,8 @@ func TestLeaseHasWholeUnits(t *testing.T) {
 	}
 }
 
-// Units are powers of two that the layout has, and the leasable nodes are whole
-// ones.
+// Units are powers of two that the layout has, and the leasable nodes are
+// whole ones.
 func TestUnitsOfANamespace(t *testing.T) {
 	st, s := inUnits(t, 4)
 	op := lease.Namespaces(st)
@@ -154,8 +154,9 @@ func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
 	}
 }
 
-// Whatever the units were, no ID comes twice: leases come, go and are killed,
-// clocks are off, and an operator changes the unit and restores nodes.
+// Whatever the units were, no ID comes twice: leases come, go and are
+// killed, clocks are off, and an operator changes the unit and restores
+// nodes.
 func TestUnitsRepeatNoID(t *testing.T) {
 	for seed := range uint64(12) {
 		synctest.Test(t, func(t *testing.T) {

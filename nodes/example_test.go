@@ -20,7 +20,8 @@ func twitter() *snowfence.Scheme {
 	return scheme
 }
 
-// A number that the environment gives, made safe over restarts by a state file.
+// A number that the environment gives, made safe over restarts by a state
+// file.
 func ExampleFromEnv() {
 	os.Setenv("WORKER", "7")
 	defer os.Unsetenv("WORKER")

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// FromEnv reads a decimal number from an environment variable: the number of a
-// zone, the index of an indexed job (JOB_COMPLETION_INDEX), or the instance of
-// a systemd template unit. Two processes with the same environment get the same
-// number.
+// FromEnv reads a decimal number from an environment variable: the number
+// of a zone, the index of an indexed job (JOB_COMPLETION_INDEX), or the
+// instance of a systemd template unit. Two processes with the same
+// environment get the same number.
 func FromEnv(name string) Source {
 	return Func("environment variable "+name, func(context.Context) (int64, error) {
 		text, ok := os.LookupEnv(name)
@@ -28,9 +28,9 @@ func FromEnv(name string) Source {
 	})
 }
 
-// FromFile reads a decimal number from a file that holds nothing else, such as
-// a file that an installer wrote, a mounted ConfigMap, or a pod label from the
-// downward API. Machines from one image get the same number.
+// FromFile reads a decimal number from a file that holds nothing else, such
+// as a file that an installer wrote, a mounted ConfigMap, or a pod label
+// from the downward API. Machines from one image get the same number.
 func FromFile(path string) Source {
 	return Func("file "+path, func(context.Context) (int64, error) {
 		data, err := readShort(path)
@@ -71,14 +71,14 @@ func nodeNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// FromOrdinal reads the ordinal of a Kubernetes StatefulSet: the environment
-// variable POD_INDEX, if it is set (from the pod's label
+// FromOrdinal reads the ordinal of a Kubernetes StatefulSet: the
+// environment variable POD_INDEX, if it is set (from the pod's label
 // apps.kubernetes.io/pod-index), otherwise the end of the host name: 7 of
-// web-7. Pods of one StatefulSet have different ordinals while all nodes of the
-// cluster answer. They can be equal after a forced deletion, when a pod that is
-// cut off still runs beside its successor. Two StatefulSets both begin at 0.
-// Outside Kubernetes, a name such as host-2 guarantees nothing. Names of
-// addresses (ip-10-0-3-17) and of a Deployment's pods are errors.
+// web-7. Pods of one StatefulSet have different ordinals while all nodes of
+// the cluster answer. They can be equal after a forced deletion, when a pod
+// that is cut off still runs beside its successor. Two StatefulSets both
+// begin at 0. Outside Kubernetes, a name such as host-2 guarantees nothing.
+// Names of addresses (ip-10-0-3-17) and of a Deployment's pods are errors.
 func FromOrdinal() Source { return ordinalOf(os.Hostname) }
 
 func ordinalOf(hostname func() (string, error)) Source {
@@ -119,14 +119,14 @@ func ordinal(host string) (int64, error) {
 // FromIPv4 takes the lowest bits, 1 to 32, of this machine's private IPv4
 // address. With 16 it is the rule of Sonyflake 1.3 and 2: the first address
 // that the system lists, not loopback, and private (10/8, 172.16/12,
-// 192.168/16) or link-local (169.254/16). Sonyflake up to 1.2 skips link-local
-// ones.
+// 192.168/16) or link-local (169.254/16). Sonyflake up to 1.2 skips
+// link-local ones.
 //
-// Use it only if you already have such IDs. Two processes get the same number
-// on one machine, in networks larger than the bits (10.1.0.7 and 10.2.0.7 with
-// 16), on two hosts with container bridges of the same range, and when an
-// address moves to another machine. Add a [Source.Check], or better, lease the
-// number (Options.Guard of package lease).
+// Use it only if you already have such IDs. Two processes get the same
+// number on one machine, in networks larger than the bits (10.1.0.7 and
+// 10.2.0.7 with 16), on two hosts with container bridges of the same range,
+// and when an address moves to another machine. Add a [Source.Check], or
+// better, lease the number (Options.Guard of package lease).
 func FromIPv4(bits int) Source { return ipv4Of(bits, net.InterfaceAddrs) }
 
 func ipv4Of(bits int, addrs func() ([]net.Addr, error)) Source {

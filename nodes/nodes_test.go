@@ -203,8 +203,8 @@ func TestSourceNumber(t *testing.T) {
 	}
 }
 
-// The hook sees what the source found, once it is known to fit, and its word is
-// last.
+// The hook sees what the source found, once it is known to fit, and its
+// word is last.
 func TestSourceCheck(t *testing.T) {
 	s := twitterScheme(t)
 	errTaken := errors.New("taken by the other one")

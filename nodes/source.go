@@ -1,13 +1,13 @@
-// Package nodes finds the node number of a process, for processes that have a
-// fixed one: in the environment, a file, the host name, the address, or with a
-// function.
+// Package nodes finds the node number of a process, for processes that have
+// a fixed one: in the environment, a file, the host name, the address, or
+// with a function.
 //
 //	node, err := nodes.Find(ctx, scheme, nodes.FromEnv("WORKER"))
 //
-// A source only finds a number. It cannot make sure that no other process has
-// the same one; to be sure, lease it as well (Options.Node and Options.Guard of
-// package lease). A fence such as statefile.File keeps IDs unique over
-// restarts.
+// A source only finds a number. It cannot make sure that no other process
+// has the same one; to be sure, lease it as well (Options.Node and
+// Options.Guard of package lease). A fence such as statefile.File keeps IDs
+// unique over restarts.
 package nodes
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Source is where a process finds its node number, or one part of it such as
-// the datacenter. It is immutable.
+// Source is where a process finds its node number, or one part of it such
+// as the datacenter. It is immutable.
 type Source struct {
 	name  string // for errors: "environment variable WORKER"
 	find  func(ctx context.Context) (int64, error)
@@ -31,8 +31,8 @@ type Source struct {
 // fault, its place, and the cure.
 var ErrNoNode = errors.New("no node number")
 
-// Func is a source of your own, such as the metadata service of a cloud or a
-// row of a database. Errors contain its name.
+// Func is a source of your own, such as the metadata service of a cloud or
+// a row of a database. Errors contain its name.
 func Func(name string, find func(ctx context.Context) (int64, error)) Source {
 	return Source{name: name, find: find}
 }
@@ -42,11 +42,11 @@ func Number(n int64) Source {
 	return Func(fmt.Sprintf("number %d", n), func(context.Context) (int64, error) { return n, nil })
 }
 
-// Check returns the source with a hook, which refuses a number by returning an
-// error, like CheckMachineID of Sonyflake. Each Find calls the hook once, after
-// earlier hooks, with the part of the node that this source finds.
-// Options.Check of package lease has the same type, and is called before each
-// lease.
+// Check returns the source with a hook, which refuses a number by returning
+// an error, like CheckMachineID of Sonyflake. Each Find calls the hook
+// once, after earlier hooks, with the part of the node that this source
+// finds. Options.Check of package lease has the same type, and is called
+// before each lease.
 func (s Source) Check(check func(ctx context.Context, node int64) error) Source {
 	before := s.check
 	if before == nil {
@@ -65,10 +65,10 @@ func (s Source) Check(check func(ctx context.Context, node int64) error) Source 
 // String returns the name of the source.
 func (s Source) String() string { return s.name }
 
-// Find asks a source for each part of the node, from the highest field down,
-// and joins them: for Twitter's layout, Find(ctx, scheme, datacenter, worker).
-// A single source for several parts gives the whole node. Errors match
-// [ErrNoNode] and the error of the source.
+// Find asks a source for each part of the node, from the highest field
+// down, and joins them: for Twitter's layout, Find(ctx, scheme, datacenter,
+// worker). A single source for several parts gives the whole node. Errors
+// match [ErrNoNode] and the error of the source.
 func Find(ctx context.Context, s *snowfence.Scheme, sources ...Source) (int64, error) {
 	fields := s.Layout().NodeParts()
 	if len(sources) == 1 && len(fields) != 1 {
@@ -93,8 +93,8 @@ func Find(ctx context.Context, s *snowfence.Scheme, sources ...Source) (int64, e
 	return node, nil
 }
 
-// Number returns the number that the source finds, for example a datacenter for
-// [snowfence.Scheme.NodesWith]. It returns the errors of [Find].
+// Number returns the number that the source finds, for example a datacenter
+// for [snowfence.Scheme.NodesWith]. It returns the errors of [Find].
 func (s Source) Number(ctx context.Context) (int64, error) {
 	n, err := s.number(ctx, nil)
 	if err != nil {

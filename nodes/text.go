@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Parse reads a source from a setting: a number, env:NAME, file:PATH, ordinal,
-// or ipv4:BITS.
+// Parse reads a source from a setting: a number, env:NAME, file:PATH,
+// ordinal, or ipv4:BITS.
 func Parse(text string) (Source, error) {
 	kind, arg, _ := strings.Cut(text, ":")
 	switch {
@@ -33,8 +33,8 @@ func Parse(text string) (Source, error) {
 }
 
 // Within reads nodes of a scheme from a setting: a range such as 30-63, one
-// node, or the highest parts of the node. Each part has a number or a source,
-// as in datacenter=env:ZONE.
+// node, or the highest parts of the node. Each part has a number or a
+// source, as in datacenter=env:ZONE.
 func Within(ctx context.Context, s *snowfence.Scheme, text string) (none snowfence.NodeRange, err error) {
 	if !strings.Contains(text, "=") {
 		a, b, two := strings.Cut(text, "-")

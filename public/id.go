@@ -8,13 +8,13 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Kind is a kind of thing with IDs, usually an empty struct. Prefix must always
-// return the same value for the zero value.
+// Kind is a kind of thing with IDs, usually an empty struct. Prefix must
+// always return the same value for the zero value.
 type Kind interface{ Prefix() Prefix }
 
-// ID is an ID of one kind of thing. Text and JSON have the prefix of the kind,
-// and the compiler keeps kinds apart, so no code passes the ID of a user as
-// the ID of an order:
+// ID is an ID of one kind of thing. Text and JSON have the prefix of the
+// kind, and the compiler keeps kinds apart, so no code passes the ID of a
+// user as the ID of an order:
 //
 //	type order struct{}
 //
@@ -24,10 +24,10 @@ type Kind interface{ Prefix() Prefix }
 //
 //	type OrderID = public.ID[order]
 //
-// Convert as between integers: OrderID(id), snowfence.ID(orderID). Databases
-// get the plain integer. With a prefix that has a mask (Prefix.Masked), text,
-// JSON, logs and fmt show public IDs only, so no handler can forget to mask
-// one.
+// Convert as between integers: OrderID(id), snowfence.ID(orderID).
+// Databases get the plain integer. With a prefix that has a mask
+// (Prefix.Masked), text, JSON, logs and fmt show public IDs only, so no
+// handler can forget to mask one.
 type ID[K Kind] snowfence.ID
 
 func prefixOf[K Kind]() Prefix {
@@ -38,9 +38,9 @@ func prefixOf[K Kind]() Prefix {
 // String returns the text of the ID with its prefix.
 func (t ID[K]) String() string { return prefixOf[K]().Encode(snowfence.ID(t)) }
 
-// Format implements [fmt.Formatter]: v, s and q write the text, x, X, o, O and
-// b the unsigned number, and d the signed one, as [snowfence.ID.Format] does.
-// With a mask these are the numbers of the public ID.
+// Format implements [fmt.Formatter]: v, s and q write the text, x, X, o, O
+// and b the unsigned number, and d the signed one, as [snowfence.ID.Format]
+// does. With a mask these are the numbers of the public ID.
 func (t ID[K]) Format(f fmt.State, verb rune) {
 	p := prefixOf[K]()
 	if p.fault() != "" {
@@ -105,15 +105,15 @@ func (t ID[K]) Value() (driver.Value, error) { return snowfence.ID(t).Value() }
 // Scan is [snowfence.ID.Scan].
 func (t *ID[K]) Scan(src any) error { return (*snowfence.ID)(t).Scan(src) }
 
-// MarshalBinary is [snowfence.ID.MarshalBinary]: Redis gets the plain number,
-// as databases do.
+// MarshalBinary is [snowfence.ID.MarshalBinary]: Redis gets the plain
+// number, as databases do.
 func (t ID[K]) MarshalBinary() ([]byte, error) { return snowfence.ID(t).MarshalBinary() }
 
 // UnmarshalBinary is [snowfence.ID.UnmarshalBinary].
 func (t *ID[K]) UnmarshalBinary(data []byte) error { return (*snowfence.ID)(t).UnmarshalBinary(data) }
 
-// ScanRedis reads what MarshalBinary wrote. go-redis calls it for a field of a
-// hash, in place of UnmarshalText.
+// ScanRedis reads what MarshalBinary wrote. go-redis calls it for a field
+// of a hash, in place of UnmarshalText.
 func (t *ID[K]) ScanRedis(text string) error { return t.UnmarshalBinary([]byte(text)) }
 
 // MarshalGQL writes the text with its prefix as a GraphQL string.

@@ -98,8 +98,8 @@ func (unmasked) Prefix() public.Prefix {
 	return public.MustPrefix("usr", snowfence.Base32Hex).Masked(nil)
 }
 
-// A mask that was not made yet ended the program with a nil pointer. No private
-// ID is shown either.
+// A mask that was not made yet ended the program with a nil pointer. No
+// private ID is shown either.
 func TestPrefixThatIsNotReady(t *testing.T) {
 	for name, id := range map[string]interface {
 		json.Marshaler
@@ -120,7 +120,8 @@ func TestPrefixThatIsNotReady(t *testing.T) {
 	}
 }
 
-// A check character finds what a mask cannot: any other text is some ID, too.
+// A check character finds what a mask cannot: any other text is some ID,
+// too.
 func TestMaskedPrefixWithCheck(t *testing.T) {
 	p := public.MustPrefix("cus", snowfence.CrockfordCheck).Masked(testMask())
 	text := p.Encode(2083727055179621056)

@@ -1,5 +1,5 @@
-// Package public writes IDs for people and programs outside a system: with a
-// prefix that says what they identify (ord_3vgoe12ccb8gh), masked so that
+// Package public writes IDs for people and programs outside a system: with
+// a prefix that says what they identify (ord_3vgoe12ccb8gh), masked so that
 // people cannot guess others, and with a Go type for each kind. Inside,
 // databases and logs keep plain IDs.
 package public
@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Prefix is the form of the IDs of one kind, such as ord_3vgoe12ccb8gh: a name,
-// an encoding, and a mask if people must not guess IDs. The zero value writes
-// no IDs. Prefixes are comparable and safe for concurrent use.
+// Prefix is the form of the IDs of one kind, such as ord_3vgoe12ccb8gh: a
+// name, an encoding, and a mask if people must not guess IDs. The zero
+// value writes no IDs. Prefixes are comparable and safe for concurrent use.
 //
 // [ID] also lets the compiler tell kinds of IDs apart.
 type Prefix struct {
@@ -25,9 +25,10 @@ type Prefix struct {
 	isSet   bool // not the zero value
 }
 
-// NewPrefix returns a prefix for IDs in an encoding. The name has 1 to 63 of
-// the characters a-z, 0-9 and _, starts with a letter and does not end with _.
-// Without '-' in the encoding, a double click selects the whole text.
+// NewPrefix returns a prefix for IDs in an encoding. The name has 1 to 63
+// of the characters a-z, 0-9 and _, starts with a letter and does not end
+// with _. Without '-' in the encoding, a double click selects the whole
+// text.
 func NewPrefix(name string, enc snowfence.Encoding) (Prefix, error) {
 	fault := ""
 	switch {
@@ -64,10 +65,10 @@ func MustPrefix(name string, enc snowfence.Encoding) Prefix {
 // encoding.
 func NoPrefix(enc snowfence.Encoding) Prefix { return Prefix{enc: enc, isSet: true} }
 
-// Masked returns the prefix with a mask, so that texts are of public IDs. Half
-// of these are negative, so choose an unsigned encoding. Every text of the
-// right form is some ID, so look it up; [snowfence.CrockfordCheck] finds typing
-// errors. With a nil mask the prefix writes and reads no IDs.
+// Masked returns the prefix with a mask, so that texts are of public IDs.
+// Half of these are negative, so choose an unsigned encoding. Every text of
+// the right form is some ID, so look it up; [snowfence.CrockfordCheck]
+// finds typing errors. With a nil mask the prefix writes and reads no IDs.
 func (p Prefix) Masked(m *Mask) Prefix {
 	p.mask, p.hasMask = m, true
 	return p
@@ -99,8 +100,8 @@ func (p Prefix) shown(id snowfence.ID) snowfence.ID {
 	return id
 }
 
-// Append appends the name, _ and the text of id to dst. If the prefix is not
-// usable, it appends the reason in brackets.
+// Append appends the name, _ and the text of id to dst. If the prefix is
+// not usable, it appends the reason in brackets.
 func (p Prefix) Append(dst []byte, id snowfence.ID) []byte {
 	if fault := p.fault(); fault != "" {
 		return fmt.Appendf(dst, "!(%s)", fault)

@@ -166,8 +166,8 @@ func TestTypedIDs(t *testing.T) {
 			t.Fatalf("%s: got %v, %v", text, out, err)
 		}
 	})
-	// encoding/json removes the quotes of a field with this tag before it asks
-	// the type.
+	// encoding/json removes the quotes of a field with this tag before it
+	// asks the type.
 	var tagged struct {
 		Order OrderID `json:",string"`
 	}

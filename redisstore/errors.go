@@ -39,8 +39,15 @@ var hints = []struct{ text, hint string }{
 		"forbids it"},
 }
 
-// advise puts what to do before an error, if known. It cuts off arguments that
-// servers repeat, because one may be a password.
+// serverError is an error of the server with advice, and without the
+// arguments.
+type serverError struct {
+	text string
+	err  error
+}
+
+// advise puts what to do before an error, if known. It cuts off arguments
+// that servers repeat, because one may be a password.
 func advise(err error) error {
 	e, ok := rueidis.IsRedisErr(err)
 	if !ok {
@@ -64,12 +71,6 @@ func advise(err error) error {
 func failure(where string, err error) error {
 	err = advise(err)
 	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}
-}
-
-// serverError is an error of the server with advice, and without the arguments.
-type serverError struct {
-	text string
-	err  error
 }
 
 func (e *serverError) Error() string { return e.text }

@@ -47,8 +47,8 @@ func (s *Store) List(
 	}
 }
 
-// Heads implements [store.Store]. It reads the set of all namespaces that ever
-// had a record.
+// Heads implements [store.Store]. It reads the set of all namespaces that
+// ever had a record.
 func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 	names, err := s.listNames(ctx)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 	return slices.DeleteFunc(out, func(r store.Record) bool { return r.Nonce == "" }), err
 }
 
-// listNames returns the list of all namespaces that were ever written to, in
-// their order.
+// listNames returns the list of all namespaces that were ever written to,
+// in their order.
 func (s *Store) listNames(ctx context.Context) ([]string, error) {
 	ctx, cancel := limit(ctx, answerTimeout)
 	defer cancel()

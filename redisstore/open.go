@@ -10,9 +10,9 @@ import (
 )
 
 // Open leases a node from Redis and returns a generator on it. It makes the
-// namespace "default" if it is missing. Closing the generator ends the lease.
-// Nil options use the defaults. With replicas, or for another prefix, pass the
-// result of [New] to lease.Generator.
+// namespace "default" if it is missing. Closing the generator ends the
+// lease. Nil options use the defaults. With replicas, or for another
+// prefix, pass the result of [New] to lease.Generator.
 func Open(ctx context.Context, c rueidis.Client, o *lease.Options) (*snowfence.Generator, error) {
 	var opts Options
 	if o != nil {

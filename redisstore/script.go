@@ -38,15 +38,15 @@ func newScript(file string) script {
 	return script{string(text), hex.EncodeToString(sum[:])}
 }
 
-// keysOf returns the keys of a namespace. The braces keep them on one server of
-// a cluster.
+// keysOf returns the keys of a namespace. The braces keep them on one
+// server of a cluster.
 func (s *Store) keysOf(namespace string) []string {
 	base := s.opts.Prefix + ":{" + namespace + "}:"
 	return []string{base + "meta", base + "records", base + "nodes"}
 }
 
-// buildCall builds the command that runs a script, with its text if the server
-// does not know it.
+// buildCall builds the command that runs a script, with its text if the
+// server does not know it.
 func (s *Store) buildCall(sc script, known bool, namespace string, args []string) rueidis.Completed {
 	verb, text := "EVAL", sc.text
 	if known {
@@ -100,8 +100,8 @@ func (a reply) decodeRecord(i int, k store.Key) (store.Record, error) {
 	return r, nil
 }
 
-// noteReply keeps the data's and the server's identity of a reply. If replies
-// cross, the reply to the later call counts.
+// noteReply keeps the data's and the server's identity of a reply. If
+// replies cross, the reply to the later call counts.
 func (s *Store) noteReply(ctx context.Context, namespace string, started uint64, a reply) error {
 	s.mu.Lock()
 	if s.seen[namespace].call < started {
@@ -116,8 +116,8 @@ func (s *Store) runRead(ctx context.Context, namespace string, args ...string) (
 	return s.runRepeatable(ctx, readScript, namespace, args...)
 }
 
-// runRepeatable runs a script that may be resent: it would then find exactly
-// its own writes.
+// runRepeatable runs a script that may be resent: it would then find
+// exactly its own writes.
 func (s *Store) runRepeatable(ctx context.Context, sc script, namespace string, args ...string) (reply, error) {
 	if err := checkName(namespace); err != nil {
 		return reply{}, err

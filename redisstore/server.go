@@ -53,7 +53,8 @@ type checked struct {
 	err    error // why it cannot be used
 }
 
-// recheck is when to look at a server again, because its settings may change.
+// recheck is when to look at a server again, because its settings may
+// change.
 const recheck = time.Minute
 
 // Server asks the server of a namespace for its present settings.
@@ -93,8 +94,8 @@ func (s *Store) checkServer(ctx context.Context, namespace, run string) error {
 	return err
 }
 
-// inspectServer asks the server of a namespace for its settings, and refuses a
-// server that evicts.
+// inspectServer asks the server of a namespace for its settings, and
+// refuses a server that evicts.
 func (s *Store) inspectServer(ctx context.Context, namespace string) (v Server, err error) {
 	c, release := s.client.Dedicate()
 	defer release()

@@ -16,45 +16,45 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Options says how a store uses Redis. Nil and the zero value use the defaults,
-// which suit a single server that syncs its append-only file.
+// Options says how a store uses Redis. Nil and the zero value use the
+// defaults, which suit a single server that syncs its append-only file.
 type Options struct {
 	// Prefix is the prefix of all keys; "" means "snowfence". Stores with
 	// different prefixes share nothing.
 	Prefix string
 
-	// Replicas is how many replicas must acknowledge a write (WAIT) before it
-	// counts. With fewer, the write fails, and the holder goes on with its last
-	// grant. With 0, the grants of the last moments are lost together with a
-	// master.
+	// Replicas is how many replicas must acknowledge a write (WAIT) before
+	// it counts. With fewer, the write fails, and the holder goes on with
+	// its last grant. With 0, the grants of the last moments are lost
+	// together with a master.
 	Replicas int
 
-	// AOF makes a write count only when the master, and the Replicas, have it
-	// in their synced append-only files. Redis 7.2 does that with WAITAOF.
-	// Before Redis 7.2, the master must have appendfsync always, and replicas
-	// acknowledge received writes, not synced ones.
+	// AOF makes a write count only when the master, and the Replicas, have
+	// it in their synced append-only files. Redis 7.2 does that with
+	// WAITAOF. Before Redis 7.2, the master must have appendfsync always,
+	// and replicas acknowledge received writes, not synced ones.
 	AOF bool
 
-	// Timeout limits the wait for the acknowledgements of one write; 0 means a
-	// second.
+	// Timeout limits the wait for the acknowledgements of one write; 0
+	// means a second.
 	Timeout time.Duration
 
-	// ReadOnly makes the store change nothing, for tools that inspect a store.
-	// It needs Redis 7. Reads fail if no program has used the server since it
-	// started, because the first use writes.
+	// ReadOnly makes the store change nothing, for tools that inspect a
+	// store. It needs Redis 7. Reads fail if no program has used the server
+	// since it started, because the first use writes.
 	ReadOnly bool
 
-	// Logger logs the losses of a new server in a crash ([Store.Server]). Nil
-	// logs warnings and errors to slog.Default.
+	// Logger logs the losses of a new server in a crash ([Store.Server]).
+	// Nil logs warnings and errors to slog.Default.
 	Logger *slog.Logger
 }
 
 // answerTimeout is how long a call waits for the answer of a server.
 const answerTimeout = 3 * time.Second
 
-// undated is a context that ends without a deadline: with one, rueidis does not
-// watch an idle connection, and the first call after a restart of the server
-// fails.
+// undated is a context that ends without a deadline: with one, rueidis does
+// not watch an idle connection, and the first call after a restart of the
+// server fails.
 type undated struct{ context.Context }
 
 // Deadline implements [context.Context].
@@ -88,8 +88,8 @@ type seen struct {
 	id, run string
 }
 
-// New returns a store over c, which you close after all leases. It does no I/O:
-// errors of the server show at the first use.
+// New returns a store over c, which you close after all leases. It does no
+// I/O: errors of the server show at the first use.
 func New(c rueidis.Client, o *Options) (*Store, error) {
 	var opts Options
 	if o != nil {
@@ -115,8 +115,8 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 	}, nil
 }
 
-// chunk bounds the records of one script: the server does nothing else for some
-// milliseconds.
+// chunk bounds the records of one script: the server does nothing else for
+// some milliseconds.
 const chunk = 500
 
 // Get implements [store.Store].
@@ -154,10 +154,10 @@ func byNamespace[T any](of []T, namespace func(T) string) map[string][]int {
 	return out
 }
 
-// Identity implements [store.Store]. In a cluster each namespace has its own;
-// the whole store has the identity of the server with the set of namespaces. It
-// returns the answer of the script that was started last, so it costs no round
-// trip after a swap.
+// Identity implements [store.Store]. In a cluster each namespace has its
+// own; the whole store has the identity of the server with the set of
+// namespaces. It returns the answer of the script that was started last, so
+// it costs no round trip after a swap.
 func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
 	namespace = cmp.Or(namespace, listName)
 	s.mu.Lock()

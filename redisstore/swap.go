@@ -14,9 +14,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Swap implements [store.Store]. It sends each write at most once to a server
-// that may do it; see the package comment. Writes of a namespace go together,
-// up to 500 in an atomic script. A result is nil only after the
+// Swap implements [store.Store]. It sends each write at most once to a
+// server that may do it; see the package comment. Writes of a namespace go
+// together, up to 500 in an atomic script. A result is nil only after the
 // acknowledgements that [Options] requires.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
@@ -36,8 +36,8 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 }
 
 // registerNamespace puts a namespace on the list before its first record,
-// because in a cluster the list lives on another server. It does so again when
-// the data may have been rolled back.
+// because in a cluster the list lives on another server. It does so again
+// when the data may have been rolled back.
 func (s *Store) registerNamespace(ctx context.Context, namespace string) error {
 	if err := checkName(namespace); err != nil {
 		return err
@@ -166,8 +166,8 @@ func (s *Store) sendCommands(
 
 var errUnacknowledged = errors.New("fewer acknowledgements than asked for")
 
-// awaitReplicas asks how far the writes have got, on the connection that wrote.
-// On another one the answer would be about nothing.
+// awaitReplicas asks how far the writes have got, on the connection that
+// wrote. On another one the answer would be about nothing.
 func (s *Store) awaitReplicas(ctx context.Context, c rueidis.DedicatedClient, aof bool) (err error) {
 	b, n, ms := s.client.B(), int64(s.opts.Replicas), int64((s.opts.Timeout+time.Millisecond-1)/time.Millisecond)
 	got, has, within := []int64{1, 0}, "have", s.opts.Timeout

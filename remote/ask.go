@@ -15,12 +15,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// perRecord is the extra time of a request for each record: the busiest store
-// that was measured writes ten thousand a second, and its client is busy too.
+// perRecord is the extra time of a request for each record: the busiest
+// store that was measured writes ten thousand a second, and its client is
+// busy too.
 const perRecord = time.Millisecond
 
-// ask makes a repeatable request to the server that answered last, then to the
-// others while one is unreachable.
+// ask makes a repeatable request to the server that answered last, then to
+// the others while one is unreachable.
 func ask[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T, error) {
 	var away []error
 	first := int(c.good.Load())
@@ -41,8 +42,9 @@ func ask[T any](ctx context.Context, c *Client, records int, do func(context.Con
 	return zero, errors.Join(away...)
 }
 
-// race makes a repeatable request to the server that answered last, and after a
-// while to the next too, for waiting callers. The first good answer counts.
+// race makes a repeatable request to the server that answered last, and
+// after a while to the next too, for waiting callers. The first good answer
+// counts.
 func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (out T, err error) {
 	ctx, cancel := context.WithCancel(ctx) // those that are too late
 	defer cancel()
@@ -88,8 +90,8 @@ func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer)
 // milliseconds, or wait a second for their clock at most.
 const hurry = 1500 * time.Millisecond
 
-// askOnce makes a request that must not be repeated, because it may have worked
-// without an answer. Then the next request goes to another server.
+// askOnce makes a request that must not be repeated, because it may have
+// worked without an answer. Then the next request goes to another server.
 func askOnce[T any](
 	ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error),
 ) (T, error) {
@@ -128,8 +130,8 @@ func isAway(err error) bool {
 	return reason(err) == "" // no server of ours says so: it is a proxy, or something else has the address
 }
 
-// explainError names the server, and marks errors of the wire with the errors
-// of lease and snowfence.
+// explainError names the server, and marks errors of the wire with the
+// errors of lease and snowfence.
 func (p *peer) explainError(err error) error {
 	if err == nil {
 		return nil
@@ -162,7 +164,8 @@ func reason(err error) string {
 		if d.Type() != "google.rpc.ErrorInfo" {
 			continue
 		}
-		// Read by hand, which saves a module: the first field is the reason.
+		// Read by hand, which saves a module: the first field is the
+		// reason.
 		b := d.Bytes()
 		if num, typ, n := protowire.ConsumeTag(b); n > 0 && num == 1 && typ == protowire.BytesType {
 			if text, m := protowire.ConsumeBytes(b[n:]); m > 0 {

@@ -18,10 +18,10 @@ type Backfill struct {
 	Node      int64 // no client needs to hold it
 }
 
-// FillAt fills dst with IDs for a time in the past, or returns an error and no
-// IDs. The namespace must allow them (snowfence namespace change --backfill).
-// The token needs the verb ids. The client repeats a request without an answer,
-// and the repetition uses up other IDs.
+// FillAt fills dst with IDs for a time in the past, or returns an error and
+// no IDs. The namespace must allow them (snowfence namespace change
+// --backfill). The token needs the verb ids. The client repeats a request
+// without an answer, and the repetition uses up other IDs.
 func (c *Client) FillAt(ctx context.Context, dst []snowfence.ID, p Backfill) error {
 	switch n := len(dst); {
 	case n == 0:

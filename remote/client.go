@@ -1,17 +1,17 @@
 // Package remote is the Go client of a Snowfence server, "snowfence serve".
 //
-// Usually a process leases a node from the server and makes IDs itself, without
-// a round trip for each:
+// Usually a process leases a node from the server and makes IDs itself,
+// without a round trip for each:
 //
 //	c, err := remote.Dial([]string{"https://ids-1:8080", "https://ids-2:8080"}, &remote.Options{Token: token})
 //	g, err := c.Open(ctx, &lease.Options{Namespace: "orders"})
 //	id, err := g.Next(ctx)
 //
-// The token then needs the verbs read and lease. The server applies the rules
-// of the store, and the process keeps a ticket for its lease ([Client.Lease]).
-// A process that should not have a node uses a [Client.Source], which gets IDs
-// from the server, some of them ahead. [Client.Sequence] gives out numbers of
-// the server's sequences.
+// The token then needs the verbs read and lease. The server applies the
+// rules of the store, and the process keeps a ticket for its lease
+// ([Client.Lease]). A process that should not have a node uses a
+// [Client.Source], which gets IDs from the server, some of them ahead.
+// [Client.Sequence] gives out numbers of the server's sequences.
 package remote
 
 import (
@@ -37,20 +37,21 @@ import (
 // Options says how to reach the servers. Nil and the zero value use the
 // defaults.
 type Options struct {
-	// Token authenticates the client; "" is for servers without authentication.
+	// Token authenticates the client; "" is for servers without
+	// authentication.
 	Token string
 
-	// TokenFile is a file with the token, in place of Token. It is read before
-	// each request, so that the token can be replaced. While it is missing or
-	// empty, the last one stays in use.
+	// TokenFile is a file with the token, in place of Token. It is read
+	// before each request, so that the token can be replaced. While it is
+	// missing or empty, the last one stays in use.
 	TokenFile string
 
 	// TLS is the configuration for https; nil means the system's roots.
 	TLS *tls.Config
 
-	// Timeout limits a request to one server; 0 means 5 s. A request for many
-	// leases gets a millisecond more for each. Use a longer one in a process
-	// that gets little processor time.
+	// Timeout limits a request to one server; 0 means 5 s. A request for
+	// many leases gets a millisecond more for each. Use a longer one in a
+	// process that gets little processor time.
 	Timeout time.Duration
 }
 
@@ -74,8 +75,8 @@ type peer struct {
 
 // Dial returns a client of servers that share one store. While one does not
 // answer, the client asks the others. An address is http://host:port,
-// https://host:port, or unix:/path for a socket of this host. It does no I/O:
-// errors of a server show at the first request.
+// https://host:port, or unix:/path for a socket of this host. It does no
+// I/O: errors of a server show at the first request.
 func Dial(addresses []string, o *Options) (*Client, error) {
 	var opts Options
 	if o != nil {
@@ -170,8 +171,8 @@ func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Schem
 	return c.schemeOf(ctx, namespace, nil)
 }
 
-// schemeOf returns the scheme of a namespace. Without keys it asks the server
-// for the secrets.
+// schemeOf returns the scheme of a namespace. Without keys it asks the
+// server for the secrets.
 func (c *Client) schemeOf(ctx context.Context, namespace string, keys []*snowfence.Secret) (*snowfence.Scheme, error) {
 	ns, err := c.showNamespace(ctx, namespace, false)
 	if err != nil {
@@ -201,16 +202,16 @@ func (c *Client) schemeOf(ctx context.Context, namespace string, keys []*snowfen
 	return s, nil
 }
 
-// Namespace has the facts for a program that hands out its leased nodes itself,
-// by lease.Lease.Sublet.
+// Namespace has the facts for a program that hands out its leased nodes
+// itself, by lease.Lease.Sublet.
 type Namespace struct {
 	Layout snowfence.Layout
 	Unit   int64         // how many nodes a lease has at least
 	MaxTTL time.Duration // the longest ttl of a lease
 }
 
-// Namespace returns the server's facts of a namespace. The token needs the verb
-// read.
+// Namespace returns the server's facts of a namespace. The token needs the
+// verb read.
 func (c *Client) Namespace(ctx context.Context, name string) (Namespace, error) {
 	ns, err := c.showNamespace(ctx, name, false)
 	if err != nil {

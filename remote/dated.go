@@ -45,9 +45,9 @@ func (d *Dated) Next(ctx context.Context) (sequence.Serial, error) {
 	return r.At(0), nil
 }
 
-// Reserve takes n numbers that follow each other, 1 to 1,000,000, of a period
-// such as 20261122, 202611 or 2026, or of the present one (0). It waits as Next
-// does.
+// Reserve takes n numbers that follow each other, 1 to 1,000,000, of a
+// period such as 20261122, 202611 or 2026, or of the present one (0). It
+// waits as Next does.
 func (d *Dated) Reserve(ctx context.Context, period, n int64) (sequence.Serials, error) {
 	if n < 1 || n > mostNumbers {
 		return sequence.Serials{}, fmt.Errorf("remote: sequence %q: %d numbers at once: use 1 to %d (%w)", d.name, n,
@@ -70,8 +70,8 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (sequence.Serials,
 	}
 }
 
-// Close ends the sequence at once: calls get a [sequence.ErrClosed]. The error
-// is nil.
+// Close ends the sequence at once: calls get a [sequence.ErrClosed]. The
+// error is nil.
 func (d *Dated) Close() error {
 	d.end()
 	return nil

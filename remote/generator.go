@@ -8,12 +8,12 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Open leases a node of a namespace through the servers and returns a generator
-// on it. While no server answers, it goes on as long as its grant lasts.
-// Closing the generator ends the lease. The token needs the verbs read and
-// lease. These cannot create a namespace: the servers have "default", and a
-// token with the verb manage creates others. If secrets are missing, Open asks
-// the server for them. Nil options use the defaults.
+// Open leases a node of a namespace through the servers and returns a
+// generator on it. While no server answers, it goes on as long as its grant
+// lasts. Closing the generator ends the lease. The token needs the verbs
+// read and lease. These cannot create a namespace: the servers have
+// "default", and a token with the verb manage creates others. If secrets
+// are missing, Open asks the server for them. Nil options use the defaults.
 func (c *Client) Open(ctx context.Context, o *lease.Options) (*snowfence.Generator, error) {
 	var opts lease.Options
 	if o != nil {

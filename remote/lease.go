@@ -16,8 +16,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// tickets is the LeaseService of the servers as a [wire.Server], for all leases
-// of a client.
+// tickets is the LeaseService of the servers as a [wire.Server], for all
+// leases of a client.
 type tickets struct {
 	c *Client
 
@@ -39,9 +39,9 @@ const (
 	atOnce   = 4    // requests, so that one that hangs does not keep all others waiting
 )
 
-// Acquire implements [wire.Server]. It asks one server, because a copy of this
-// process that goes on with the same attempt would get the same lease. The next
-// call goes to another server.
+// Acquire implements [wire.Server]. It asks one server, because a copy of
+// this process that goes on with the same attempt would get the same lease.
+// The next call goes to another server.
 func (s *tickets) Acquire(
 	ctx context.Context, namespace string, r wire.Request,
 ) (wire.Lease, error) {
@@ -62,8 +62,8 @@ func (s *tickets) Acquire(
 	return leased(res.Msg), nil
 }
 
-// Renew implements [wire.Server]. Renewals that come while others are under way
-// share a request.
+// Renew implements [wire.Server]. Renewals that come while others are under
+// way share a request.
 func (s *tickets) Renew(
 	ctx context.Context, ticket wire.Ticket, attempt string, earlier []string,
 ) (wire.Lease, error) {
@@ -163,9 +163,9 @@ func leased(m *pb.Lease) wire.Lease {
 }
 
 // Lease leases a node of a namespace through the servers and keeps it. Nil
-// options use the defaults. s is the scheme of the namespace ([Client.Scheme]).
-// The token needs the verb lease. While no server answers, the lease stays
-// usable until its grant ends.
+// options use the defaults. s is the scheme of the namespace
+// ([Client.Scheme]). The token needs the verb lease. While no server
+// answers, the lease stays usable until its grant ends.
 func (c *Client) Lease(
 	ctx context.Context, namespace string, s *snowfence.Scheme, o *lease.Options,
 ) (*lease.Lease, error) {
@@ -176,12 +176,12 @@ func (c *Client) Lease(
 	return all[0], nil
 }
 
-// Server returns the servers as lease.Keep asks them, for programs that stand
-// in between.
+// Server returns the servers as lease.Keep asks them, for programs that
+// stand in between.
 func (c *Client) Server() wire.Server { return c.leases }
 
-// Leases opens n leases with the same options, as [Client.Lease] does: all or
-// none.
+// Leases opens n leases with the same options, as [Client.Lease] does: all
+// or none.
 func (c *Client) Leases(
 	ctx context.Context, namespace string, s *snowfence.Scheme, n int, o *lease.Options,
 ) ([]*lease.Lease, error) {

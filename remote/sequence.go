@@ -13,13 +13,14 @@ import (
 const mostNumbers = 1_000_000 // in one request
 
 // Sequence opens a plain sequence of the server; for a dated one use
-// [Client.Dated]. It returns [sequence.ErrNoSequence] if there is none of that
-// name. The token needs the verbs ids and read.
+// [Client.Dated]. It returns [sequence.ErrNoSequence] if there is none of
+// that name. The token needs the verbs ids and read.
 //
-// For a fast sequence, the client asks for some numbers ahead. They rise unless
-// several servers answer in turn, and those that are left at Close are a gap.
-// For a dense or strict sequence, it asks for each number when a caller wants
-// it. While no server answers, calls wait until their ctx ends.
+// For a fast sequence, the client asks for some numbers ahead. They rise
+// unless several servers answer in turn, and those that are left at Close
+// are a gap. For a dense or strict sequence, it asks for each number when a
+// caller wants it. While no server answers, calls wait until their ctx
+// ends.
 func (c *Client) Sequence(ctx context.Context, name string) (*sequence.Sequence, error) {
 	d, err := c.definition(ctx, name)
 	if err != nil {
@@ -64,8 +65,8 @@ func (c *Client) definition(ctx context.Context, name string) (sequence.Definiti
 	}, nil
 }
 
-// takeNumbers asks servers for n numbers in a row. Without an answer they are
-// lost, as a gap.
+// takeNumbers asks servers for n numbers in a row. Without an answer they
+// are lost, as a gap.
 func (c *Client) takeNumbers(ctx context.Context, name string, period, n int64) (*pb.SequenceNextResponse, error) {
 	req := &pb.SequenceNextRequest{Name: name, Count: uint32(n), Period: period, WithoutNumbers: true}
 	res, err := race(ctx, c,

@@ -12,25 +12,25 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// SourceOptions says how a Source gets IDs ahead. Nil and the zero value use
-// the defaults.
+// SourceOptions says how a Source gets IDs ahead. Nil and the zero value
+// use the defaults.
 type SourceOptions struct {
-	// Batch is the largest number of IDs in one request; 0 means 1000. A source
-	// begins with small requests.
+	// Batch is the largest number of IDs in one request; 0 means 1000. A
+	// source begins with small requests.
 	Batch int
 
-	// MaxAge is how long an ID may wait in the source; 0 means a second. The
-	// source drops older ones, because their timestamps would be too far
-	// behind.
+	// MaxAge is how long an ID may wait in the source; 0 means a second.
+	// The source drops older ones, because their timestamps would be too
+	// far behind.
 	MaxAge time.Duration
 }
 
-// Source gets IDs from a server, some of them ahead, for processes that should
-// not have a node. The generator of [Client.Open] is faster, and goes on while
-// no server answers. If a server does not answer within 1.5 seconds, the source
-// also asks the next one. The IDs of a source increase, with the same bits
-// above the time, unless several servers answer in turn. Its methods are safe
-// for concurrent use.
+// Source gets IDs from a server, some of them ahead, for processes that
+// should not have a node. The generator of [Client.Open] is faster, and
+// goes on while no server answers. If a server does not answer within 1.5
+// seconds, the source also asks the next one. The IDs of a source increase,
+// with the same bits above the time, unless several servers answer in turn.
+// Its methods are safe for concurrent use.
 type Source struct {
 	c         *Client
 	namespace string
@@ -56,8 +56,9 @@ type pendingRequest struct {
 	err  error // valid when done
 }
 
-// Source returns a source of IDs of a namespace; nil options use the defaults.
-// It sends no request before the first ID. The token needs the verb ids.
+// Source returns a source of IDs of a namespace; nil options use the
+// defaults. It sends no request before the first ID. The token needs the
+// verb ids.
 func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
 	var opts SourceOptions
 	if o != nil {
@@ -125,8 +126,8 @@ func (s *Source) takeID() (snowfence.ID, *pendingRequest) {
 	return id, nil
 }
 
-// shrinkRequest makes the next request smaller after n IDs were dropped. mu is
-// held.
+// shrinkRequest makes the next request smaller after n IDs were dropped. mu
+// is held.
 func (s *Source) shrinkRequest(n int) {
 	if n > s.size/2 {
 		s.size = max(s.size/2, 1)

@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// idName is the object with the identity: its text and time. It is in no folder
-// of a namespace.
+// idName is the object with the identity: its text and time. It is in no
+// folder of a namespace.
 func (s *Store) idName() string { return s.prefix + "identity" }
 
 // makeIdentity makes the object that has the identity, where there is none.
@@ -81,8 +81,8 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	}
 }
 
-// Now implements [store.Store]. It can be off by half a second and the duration
-// of a request.
+// Now implements [store.Store]. It can be off by half a second and the
+// duration of a request.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	o, err := s.getObject(ctx, s.idName())
 	if err != nil || o.now.IsZero() {
@@ -91,14 +91,14 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return o.now.Add(time.Second / 2), nil
 }
 
-// objectName is the name of a record's object: its namespace, escaped, and its
-// node.
+// objectName is the name of a record's object: its namespace, escaped, and
+// its node.
 func (s *Store) objectName(k store.Key) string {
 	return s.prefix + escape(k.Namespace) + "/" + store.NodeText(k.Node)
 }
 
-// escape writes a namespace with characters that S3 calls safe. It must never
-// change, because objects are found by it.
+// escape writes a namespace with characters that S3 calls safe. It must
+// never change, because objects are found by it.
 func escape(namespace string) string {
 	return "n-" + strings.ReplaceAll(url.PathEscape(namespace), "%", "!")
 }

@@ -1,36 +1,37 @@
-// Package s3store keeps leases in a bucket of Amazon S3: a [store.Store] with
-// an object for each record.
+// Package s3store keeps leases in a bucket of Amazon S3: a [store.Store]
+// with an object for each record.
 //
 //	config, err := config.LoadDefaultConfig(ctx)
 //	ids, err := s3store.Open(ctx, s3.NewFromConfig(config), "my-bucket", nil)
 //
 // # Promises
 //
-// Reads and lists of Amazon S3 are strongly consistent. Each write names the
-// entity tag of the object that it replaces (If-Match), or that there is none
-// (If-None-Match). So it is a compare-and-swap, and S3 acknowledges it when it
-// is durable in several zones. IDs are unique within one namespace of one
-// bucket. While S3 is unreachable, no lease is renewed: holders make IDs to the
-// end of their grants.
+// Reads and lists of Amazon S3 are strongly consistent. Each write names
+// the entity tag of the object that it replaces (If-Match), or that there
+// is none (If-None-Match). So it is a compare-and-swap, and S3 acknowledges
+// it when it is durable in several zones. IDs are unique within one
+// namespace of one bucket. While S3 is unreachable, no lease is renewed:
+// holders make IDs to the end of their grants.
 //
-// This is about Amazon's S3. Other servers speak its protocol, and may ignore
-// the conditions: before its first use, the store tries a condition that has to
-// fail, and refuses such a server. This tests one case only. Use another server
-// only if its documentation says that conditional writes are atomic.
+// This is about Amazon's S3. Other servers speak its protocol, and may
+// ignore the conditions: before its first use, the store tries a condition
+// that has to fail, and refuses such a server. This tests one case only.
+// Use another server only if its documentation says that conditional writes
+// are atomic.
 //
 // # Restores: seen and unseen
 //
 // The store's identity is the text and the time of an object. A copy of the
-// bucket has objects of another time, so programs notice it. Where objects get
-// an older version, and that object does not, only running holders notice it:
-// run "snowfence store restored" before programs start.
+// bucket has objects of another time, so programs notice it. Where objects
+// get an older version, and that object does not, only running holders
+// notice it: run "snowfence store restored" before programs start.
 //
 // # Needs
 //
-// It needs the rights to get and put objects, and to list the bucket. Nothing
-// is ever deleted: let no lifecycle rule delete current versions, but let one
-// delete the others, because each renewal makes a version in a bucket that
-// keeps them. Replicate the bucket in one direction only.
+// It needs the rights to get and put objects, and to list the bucket.
+// Nothing is ever deleted: let no lifecycle rule delete current versions,
+// but let one delete the others, because each renewal makes a version in a
+// bucket that keeps them. Replicate the bucket in one direction only.
 package s3store
 
 import (
@@ -61,12 +62,12 @@ type Options struct {
 	// Prefix begins the names of all objects; "" means "snowfence/".
 	Prefix string
 
-	// Timeout limits one request; 0 means 3 s. Keep it well below a third of
-	// the ttl.
+	// Timeout limits one request; 0 means 3 s. Keep it well below a third
+	// of the ttl.
 	Timeout time.Duration
 
-	// ReadOnly makes the store change nothing. All methods fail if no program
-	// has used the prefix.
+	// ReadOnly makes the store change nothing. All methods fail if no
+	// program has used the prefix.
 	ReadOnly bool
 }
 
@@ -86,8 +87,8 @@ type Store struct {
 const parallel = 16
 
 // Open leases a node, and returns a generator on it. It makes the namespace
-// "default" if it is missing. Closing the generator ends the lease. Nil options
-// use the defaults.
+// "default" if it is missing. Closing the generator ends the lease. Nil
+// options use the defaults.
 func Open(ctx context.Context, c *s3.Client, bucket string, o *lease.Options) (*snowfence.Generator, error) {
 	st, err := New(c, bucket, nil)
 	if err != nil {
@@ -96,8 +97,8 @@ func Open(ctx context.Context, c *s3.Client, bucket string, o *lease.Options) (*
 	return lease.Generator(ctx, st, o)
 }
 
-// New returns a store. It does no I/O: errors of the bucket show at the first
-// use. The client stays yours.
+// New returns a store. It does no I/O: errors of the bucket show at the
+// first use. The client stays yours.
 func New(c *s3.Client, bucket string, o *Options) (*Store, error) {
 	o = cmp.Or(o, &Options{})
 	switch {
@@ -178,13 +179,13 @@ func (s *Store) getObject(ctx context.Context, name string) (o object, err error
 	return o, nil
 }
 
-// once lets the client repeat nothing. A repeated write would find the first
-// one, and take it for another's. Repeated reads would wait, and hide why the
-// service refuses them.
+// once lets the client repeat nothing. A repeated write would find the
+// first one, and take it for another's. Repeated reads would wait, and hide
+// why the service refuses them.
 func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
 
-// putObject writes an object if the stored one has this tag; with "", if none
-// is stored.
+// putObject writes an object if the stored one has this tag; with "", if
+// none is stored.
 func (s *Store) putObject(ctx context.Context, name, text, tag string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -198,8 +199,8 @@ func (s *Store) putObject(ctx context.Context, name, text, tag string) error {
 	return err
 }
 
-// refused reports whether an answer says that a write was not done because of
-// its condition, or of another write at the same time. Where there is no
+// refused reports whether an answer says that a write was not done because
+// of its condition, or of another write at the same time. Where there is no
 // object, S3 answers 404 to If-Match.
 func refused(err error) bool {
 	return answered(err, http.StatusPreconditionFailed) || answered(err, http.StatusConflict) || missing(err)
@@ -264,9 +265,9 @@ func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
 	return heads, err
 }
 
-// eachName calls do with the names that begin with a prefix, in their order,
-// until it returns false. With a delimiter, these are the folders. It begins
-// after a name.
+// eachName calls do with the names that begin with a prefix, in their
+// order, until it returns false. With a delimiter, these are the folders.
+// It begins after a name.
 func (s *Store) eachName(ctx context.Context, prefix, delimiter, after string, do func(string) (bool, error)) error {
 	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix}
 	if delimiter != "" {
@@ -330,9 +331,9 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// swapRecord writes one record. It reads the entity tag first. A refusal may
-// come from another write at the same time that was not done either, so the
-// nonce decides.
+// swapRecord writes one record. It reads the entity tag first. A refusal
+// may come from another write at the same time that was not done either, so
+// the nonce decides.
 func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 	for sent := false; ; sent = true {
 		r, tag, err := s.readRecord(ctx, w.New.Key)

@@ -13,9 +13,9 @@ import (
 )
 
 // several is independent stores, of which one answer is enough. Each has an
-// ordinary sequence of the name. With n stores or more to come, the first one
-// starts at 1, the second one at 2, and so on, and each has the step n: so no
-// two give out one number, whatever the stores lose.
+// ordinary sequence of the name. With n stores or more to come, the first
+// one starts at 1, the second one at 2, and so on, and each has the step n:
+// so no two give out one number, whatever the stores lose.
 type several struct {
 	name    string
 	seq     *Sequence       // that takes of them
@@ -50,18 +50,18 @@ const (
 	// answered.
 	latecomers = 2 * time.Second
 
-	// hedge is how long the store in use may think before another one is asked,
-	// too.
+	// hedge is how long the store in use may think before another one is
+	// asked, too.
 	hedge = 100 * time.Millisecond
 )
 
-// OpenAny opens sequences of one name in several stores that know nothing of
-// each other. It takes numbers from one store as long as it answers, and then
-// from another; they are in no order. It refuses sequences that can give out
-// the same number: with different steps, with numbers in common, or one store
-// given twice. At least one store must answer and have the sequence. The
-// sequence begins with the first such store of the list, and uses the others as
-// soon as they answer.
+// OpenAny opens sequences of one name in several stores that know nothing
+// of each other. It takes numbers from one store as long as it answers, and
+// then from another; they are in no order. It refuses sequences that can
+// give out the same number: with different steps, with numbers in common,
+// or one store given twice. At least one store must answer and have the
+// sequence. The sequence begins with the first such store of the list, and
+// uses the others as soon as they answer.
 func OpenAny(ctx context.Context, stores []store.Store, name string, o *Options) (*Sequence, error) {
 	switch {
 	case len(stores) == 0:
@@ -90,8 +90,8 @@ func OpenAny(ctx context.Context, stores []store.Store, name string, o *Options)
 	return s, nil
 }
 
-// openFirst asks all stores for their sequences, and returns the first member
-// with it.
+// openFirst asks all stores for their sequences, and returns the first
+// member with it.
 func (a *several) openFirst(ctx context.Context) (*member, error) {
 	a.mu.Lock()
 	for _, m := range a.members {
@@ -132,8 +132,8 @@ func (a *several) openFirst(ctx context.Context) (*member, error) {
 	}
 }
 
-// askInBackground asks a store in the background, and keeps its answer. mu is
-// held.
+// askInBackground asks a store in the background, and keeps its answer. mu
+// is held.
 func (a *several) askInBackground(m *member, ask func(ctx context.Context) (span, error)) {
 	m.busy = true
 	a.seq.world.Go(func() {
@@ -157,8 +157,8 @@ func (a *several) askInBackground(m *member, ask func(ctx context.Context) (span
 }
 
 // joinMember opens the sequence of a store, if its numbers are none of the
-// others'. Two stores that meet are both left out, because it is unknown which
-// of them is the right one.
+// others'. Two stores that meet are both left out, because it is unknown
+// which of them is the right one.
 func (a *several) joinMember(ctx context.Context, m *member) error {
 	unpin, err := m.source.openRecord(ctx)
 	if err != nil {
@@ -204,7 +204,8 @@ func (s *Sequence) dropNumbers() {
 	s.next = span{}
 }
 
-// adoptStore makes a store the one in use, of which the sequence gets numbers.
+// adoptStore makes a store the one in use, of which the sequence gets
+// numbers.
 func (s *Sequence) adoptStore(known state, got span) (Range, int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,8 +215,8 @@ func (s *Sequence) adoptStore(known state, got span) (Range, int64, error) {
 
 // takeFromAny takes up to n numbers of any store. It asks the store in use
 // first, and another one when that is in trouble or slow, so that a program
-// does not hold ranges of all stores for nothing. It is an [ErrNotReady] unless
-// no store gives numbers before it is mended.
+// does not hold ranges of all stores for nothing. It is an [ErrNotReady]
+// unless no store gives numbers before it is mended.
 func (a *several) takeFromAny(ctx context.Context, n int64) (Range, int64, error) {
 	asked := map[*member]bool{}
 	for {
@@ -266,8 +267,8 @@ func (a *several) takeFromAny(ctx context.Context, n int64) (Range, int64, error
 	}
 }
 
-// takeOf takes up to n ordinals of a store. It opens the sequence first where
-// it must, and reads it again after an error that no waiting mends.
+// takeOf takes up to n ordinals of a store. It opens the sequence first
+// where it must, and reads it again after an error that no waiting mends.
 func (a *several) takeOf(ctx context.Context, m *member, halted bool, n int64) (span, error) {
 	if m.unpin == nil {
 		if err := a.joinMember(ctx, m); err != nil {
@@ -281,8 +282,8 @@ func (a *several) takeOf(ctx context.Context, m *member, halted bool, n int64) (
 	return m.fetchOrdinals(ctx, n, store.ErrLost)
 }
 
-// reasonWithout says why no store gives numbers, and whether waiting may mend
-// that.
+// reasonWithout says why no store gives numbers, and whether waiting may
+// mend that.
 func (a *several) reasonWithout() (err error, mends bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -296,8 +297,8 @@ func (a *several) reasonWithout() (err error, mends bool) {
 	return err, mends
 }
 
-// giveBack returns the rests of a dense sequence to their stores, the last take
-// first.
+// giveBack returns the rests of a dense sequence to their stores, the last
+// take first.
 func (a *several) giveBack(ctx context.Context, rests []Range) error {
 	var errs []error
 	for _, m := range a.members {
@@ -317,8 +318,8 @@ func (a *several) giveBack(ctx context.Context, rests []Range) error {
 	return errors.Join(errs...)
 }
 
-// close ends the use of the stores, and waits for those that are asked as long
-// as ctx lasts.
+// close ends the use of the stores, and waits for those that are asked as
+// long as ctx lasts.
 func (a *several) close(ctx context.Context) {
 	a.end()
 	a.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// trio returns three stores whose sequences have steps of 5, and what a program
-// takes of it.
+// trio returns three stores whose sequences have steps of 5, and what a
+// program takes of it.
 func trio(t testing.TB, d Definition) ([]*shaky, *Sequence) {
 	t.Helper()
 	all := newStores(3)
@@ -72,8 +72,8 @@ func TestAnyGoesOnWithAnotherStore(t *testing.T) {
 	}
 }
 
-// While the store in use is slow, the others are asked; while it is not, they
-// are left alone.
+// While the store in use is slow, the others are asked; while it is not,
+// they are left alone.
 func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {
 	for _, c := range []struct {
 		slow  time.Duration
@@ -96,8 +96,8 @@ func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {
 	}
 }
 
-// When no store gives numbers and no waiting mends it, calls return at once,
-// and name each store.
+// When no store gives numbers and no waiting mends it, calls return at
+// once, and name each store.
 func TestAnyEnds(t *testing.T) {
 	all, a := trio(t, Definition{Max: new(int64(12)), MinRange: 1, MaxRange: 1})
 	for range 8 { // 1 6 11, 2 7 12, 3 8
@@ -121,8 +121,8 @@ func TestAnyEnds(t *testing.T) {
 	expect(t, a, 17)
 }
 
-// A call waits as long as its ctx for stores that do not answer, and says what
-// each said.
+// A call waits as long as its ctx for stores that do not answer, and says
+// what each said.
 func TestAnyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})

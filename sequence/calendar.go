@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// calendar says which period an instant is in: the civil date of its zone. A
-// period is a number: 2026, 202611 or 20261122.
+// calendar says which period an instant is in: the civil date of its zone.
+// A period is a number: 2026, 202611 or 20261122.
 type calendar struct {
 	*pattern
 	zone *time.Location
@@ -61,8 +61,8 @@ func (p *pattern) fiscalYear(y int, m time.Month) (begins, quarter int64) {
 	return int64(y), int64(months/3 + 1)
 }
 
-// dateOf returns a day of a period, which is not its first or last one where it
-// has several.
+// dateOf returns a day of a period, which is not its first or last one
+// where it has several.
 func (p *pattern) dateOf(period int64) (y int, m time.Month, d int) {
 	first := max(1, p.firstMonth)
 	switch p.finest {
@@ -101,8 +101,8 @@ func (p *pattern) shownDate(period int64) (shown [luhn]int64) {
 }
 
 // PeriodUnit returns the length of the periods of a dated sequence: year,
-// quarter, month, week or day. It is "" for a plain sequence, and for a pattern
-// that is none.
+// quarter, month, week or day. It is "" for a plain sequence, and for a
+// pattern that is none.
 func (d Definition) PeriodUnit() string {
 	p, err := parsePattern(d.Pattern)
 	if err != nil {
@@ -123,8 +123,8 @@ func (d Definition) PeriodUnit() string {
 
 func (c *calendar) periodAt(t time.Time) int64 { return c.periodOf(t.In(c.zone).Date()) }
 
-// dayIn returns the day of an instant if the pattern shows it: the nearest one
-// of the period.
+// dayIn returns the day of an instant if the pattern shows it: the nearest
+// one of the period.
 func (c *calendar) dayIn(period int64, t time.Time) int64 {
 	if !c.has(dayQuarter) && !c.has(dayMonth) && !c.has(dayDay) {
 		return 0
@@ -144,8 +144,8 @@ func (c *calendar) dayIn(period int64, t time.Time) int64 {
 	return int64(y)*10_000 + int64(m)*100 + int64(d)
 }
 
-// periodOfDate returns the period of a date. Days that a zone left out have no
-// noon: it is the noon of the day before or after.
+// periodOfDate returns the period of a date. Days that a zone left out have
+// no noon: it is the noon of the day before or after.
 func (c *calendar) periodOfDate(y int, m time.Month, d int) int64 {
 	return c.periodAt(time.Date(y, m, d, 12, 0, 0, 0, c.zone))
 }
@@ -175,8 +175,8 @@ func (c *calendar) periodAfter(period int64) int64 {
 	}
 }
 
-// admitPeriod refuses a number that is no period, or a period that is more than
-// one ahead.
+// admitPeriod refuses a number that is no period, or a period that is more
+// than one ahead.
 func (c *calendar) admitPeriod(period, present int64) error {
 	switch {
 	case period > c.periodAfter(present):

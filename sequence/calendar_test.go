@@ -26,8 +26,8 @@ const (
 	weekly  = "{year}W{week}-{n:3}"
 )
 
-// The period of an instant is the civil date of the zone, whatever its clocks
-// do.
+// The period of an instant is the civil date of the zone, whatever its
+// clocks do.
 func TestPeriodsOfInstants(t *testing.T) {
 	for _, c := range []struct {
 		zone, instant string
@@ -68,8 +68,8 @@ func TestPeriodsOfInstants(t *testing.T) {
 	}
 }
 
-// Each day of 40 years is in the period of its week, quarter or fiscal year,
-// and the text of a number shows it.
+// Each day of 40 years is in the period of its week, quarter or fiscal
+// year, and the text of a number shows it.
 func TestPeriodsOfDays(t *testing.T) {
 	c := map[string]*calendar{}
 	patterns := []string{

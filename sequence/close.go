@@ -14,8 +14,8 @@ const closeTimeout = 5 * time.Second
 
 // Close ends the sequence at once: calls that wait, and later ones, return
 // [ErrClosed]. A dense sequence gives the numbers that it holds back to the
-// store, and waits for that up to 5 seconds; the error says which numbers did
-// not go back.
+// store, and waits for that up to 5 seconds; the error says which numbers
+// did not go back.
 func (s *Sequence) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -50,8 +50,8 @@ func (s *Sequence) Close() error {
 	return s.closeError
 }
 
-// returnAll gives back all unused numbers: the rest of the piece in use, and
-// the range after it.
+// returnAll gives back all unused numbers: the rest of the piece in use,
+// and the range after it.
 func (s *Sequence) returnAll(ctx context.Context, rest span) error {
 	s.mu.Lock()
 	rests := []span{s.next, rest}
@@ -63,12 +63,12 @@ func (s *Sequence) returnAll(ctx context.Context, rest span) error {
 	return s.giveBack(ctx, rests)
 }
 
-// giveBack lowers the end of the given numbers to the lowest unused ordinal, if
-// all above it is this program's and nothing was written since its last take.
-// Else it is a gap.
+// giveBack lowers the end of the given numbers to the lowest unused
+// ordinal, if all above it is this program's and nothing was written since
+// its last take. Else it is a gap.
 //
-// Invariant: Reached tells where the count was. A promoted replica may lack the
-// takes of others from there on, and numbers are skipped above that.
+// Invariant: Reached tells where the count was. A promoted replica may lack
+// the takes of others from there on, and numbers are skipped above that.
 func (s *source) giveBack(ctx context.Context, rests []span) error { // the last take comes first
 	s.mu.Lock()
 	r, low, known := s.last, s.lastTaken, s.lastState

@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A closed sequence gives nothing, also to those who wait, and ends its call to
-// the store.
+// A closed sequence gives nothing, also to those who wait, and ends its
+// call to the store.
 func TestClose(t *testing.T) {
 	for _, mode := range []Mode{Fast, Strict} {
 		synctest.Test(t, func(t *testing.T) {
@@ -189,8 +189,8 @@ func TestTryNextBeforeTheEnd(t *testing.T) {
 	})
 }
 
-// A store that does not answer keeps Close for 5 seconds, and the error names
-// what is a gap.
+// A store that does not answer keeps Close for 5 seconds, and the error
+// names what is a gap.
 func TestDenseWithoutAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := made(t, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})

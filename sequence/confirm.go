@@ -11,30 +11,30 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Confirmation says up to where numbers may have been given out. One of Floor
-// and Used is needed.
+// Confirmation says up to where numbers may have been given out. One of
+// Floor and Used is needed.
 type Confirmation struct {
 	// Floor is the first free number: no program gave out, or holds, this
 	// number or one beyond it.
 	Floor *int64
 
-	// Used is the last number that is known to be used, such as the highest one
-	// in a table. After it, Confirm skips as many numbers as Programs can hold:
-	// twice the largest range for each. Numbers that callers got count as used,
-	// also by Reserve and in blocks of Local handles.
+	// Used is the last number that is known to be used, such as the highest
+	// one in a table. After it, Confirm skips as many numbers as Programs
+	// can hold: twice the largest range for each. Numbers that callers got
+	// count as used, also by Reserve and in blocks of Local handles.
 	Used *int64
 
-	// Programs is how many programs took numbers; 0 means 100. It has a meaning
-	// only with Used.
+	// Programs is how many programs took numbers; 0 means 100. It has a
+	// meaning only with Used.
 	Programs int64
 }
 
 const usualPrograms = 100
 
-// Confirm lets a sequence go on after its store was rolled back or failed over.
-// It never lowers the count of numbers given out. In a dated sequence, it
-// closes the periods that ended more than an hour ago for good, and the others
-// start at the floor or above.
+// Confirm lets a sequence go on after its store was rolled back or failed
+// over. It never lowers the count of numbers given out. In a dated
+// sequence, it closes the periods that ended more than an hour ago for
+// good, and the others start at the floor or above.
 func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) error {
 	if (c.Floor == nil) == (c.Used == nil) || c.Programs < 0 {
 		return fmt.Errorf("sequence %q: give a floor, or the last number used and how many programs there are (%w)",
@@ -52,10 +52,11 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 	})
 }
 
-// Restored tells a sequence that its store has older data again: from a backup,
-// a copy, a stale replica or an edit by hand. The sequence then does what
-// AfterFailover says: it stops until [Confirm], skips numbers at the next take,
-// or trusts the store. Call it before programs start. It may be repeated.
+// Restored tells a sequence that its store has older data again: from a
+// backup, a copy, a stale replica or an edit by hand. The sequence then
+// does what AfterFailover says: it stops until [Confirm], skips numbers at
+// the next take, or trusts the store. Call it before programs start. It may
+// be repeated.
 func Restored(ctx context.Context, st store.Store, name string) (Info, error) {
 	err := update(ctx, st, name, false, func(s *state) (bool, error) {
 		s.Identity = "restored at " + world.From(ctx).Now().UTC().Format(time.RFC3339Nano) // no store has it
@@ -84,8 +85,8 @@ func (c Confirmation) firstFree(s state) int64 {
 }
 
 // confirmState raises the end of the given numbers, and accepts the present
-// store. Programs tell a confirmation from a record that was put back, because
-// it counts up, and is never before the present time.
+// store. Programs tell a confirmation from a record that was put back,
+// because it counts up, and is never before the present time.
 func (s *state) confirmState(ctx context.Context, st store.Store, identity string, floor int64) error {
 	w := world.From(ctx)
 	if s.Pattern == "" {
@@ -99,9 +100,9 @@ func (s *state) confirmState(ctx context.Context, st store.Store, identity strin
 	return nil
 }
 
-// confirmPeriods closes the periods that were over an hour ago. The open ones
-// begin at the floor, up to the one after the period of a clock that is a day
-// ahead.
+// confirmPeriods closes the periods that were over an hour ago. The open
+// ones begin at the floor, up to the one after the period of a clock that
+// is a day ahead.
 func (s *state) confirmPeriods(ctx context.Context, st store.Store, floor int64) error {
 	c, err := s.calendar()
 	if err != nil {
@@ -125,9 +126,9 @@ func (s *state) confirmPeriods(ctx context.Context, st store.Store, floor int64)
 	return nil
 }
 
-// firstUntaken returns the first ordinal that was never taken, as far as the
-// store knows. For a dated sequence it looks at the periods from open on, which
-// a confirmation leaves open.
+// firstUntaken returns the first ordinal that was never taken, as far as
+// the store knows. For a dated sequence it looks at the periods from open
+// on, which a confirmation leaves open.
 func (s state) firstUntaken(ctx context.Context, st store.Store) (from, open int64, err error) {
 	if s.Pattern == "" {
 		return max(s.counter.From, s.Reached), 0, nil

@@ -7,12 +7,12 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// course is the way of the numbers: start + step × ordinal, for the ordinals
-// below count. Stores count ordinals, which are never negative.
+// course is the way of the numbers: start + step × ordinal, for the
+// ordinals below count. Stores count ordinals, which are never negative.
 type course struct{ start, step, count int64 }
 
-// numberOf returns the number of an ordinal below count. It may overflow on the
-// way, and is right at the end, because the result fits.
+// numberOf returns the number of an ordinal below count. It may overflow on
+// the way, and is right at the end, because the result fits.
 func (c course) numberOf(ordinal int64) int64 { return c.start + c.step*ordinal }
 
 // farthestNumber is the last number where none is given.
@@ -45,8 +45,8 @@ func (c course) stride() uint64 {
 	return -uint64(c.step)
 }
 
-// meets reports whether two courses of one step can have a number in common, at
-// any time: a max can be raised, so their ends do not count.
+// meets reports whether two courses of one step can have a number in
+// common, at any time: a max can be raised, so their ends do not count.
 func (c course) meets(o course) bool {
 	apart := uint64(max(c.start, o.start)) - uint64(min(c.start, o.start))
 	return apart%c.stride() == 0

@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Dated gives out the numbers of a dated sequence in one program. It is safe
-// for concurrent use.
+// Dated gives out the numbers of a dated sequence in one program. It is
+// safe for concurrent use.
 //
 // Each period has its own Sequence, and so its own numbers.
 type Dated struct {
@@ -36,8 +36,9 @@ type Dated struct {
 }
 
 const (
-	// clockBehind is how far a clock may be behind before an earlier period is
-	// used again. At St. John's the date went back for an hour on 2010-11-07.
+	// clockBehind is how far a clock may be behind before an earlier period
+	// is used again. At St. John's the date went back for an hour on
+	// 2010-11-07.
 	clockBehind = time.Hour
 
 	// mostPeriods is how many periods a program remembers.
@@ -67,8 +68,8 @@ func OpenDated(ctx context.Context, st store.Store, name string, o *Options) (*D
 	return d, nil
 }
 
-// Next returns a number of the present period in the sequence's zone. It waits
-// as [Sequence.Next] does.
+// Next returns a number of the present period in the sequence's zone. It
+// waits as [Sequence.Next] does.
 func (d *Dated) Next(ctx context.Context) (Serial, error) {
 	r, err := d.Reserve(ctx, 0, 1)
 	if err != nil {
@@ -77,9 +78,9 @@ func (d *Dated) Next(ctx context.Context) (Serial, error) {
 	return r.At(0), nil
 }
 
-// Reserve takes n numbers that follow each other, 1 to 1,000,000, of a period:
-// the present one (0), an earlier one, or the next. From a period that is not
-// the present one, it takes exactly n from the store.
+// Reserve takes n numbers that follow each other, 1 to 1,000,000, of a
+// period: the present one (0), an earlier one, or the next. From a period
+// that is not the present one, it takes exactly n from the store.
 func (d *Dated) Reserve(ctx context.Context, period, n int64) (Serials, error) {
 	if err := d.checkCount(n); err != nil {
 		return Serials{}, err
@@ -130,8 +131,8 @@ func (d *Dated) namedPeriod(period int64) (*Sequence, error) {
 	return d.periodSequence(period), nil
 }
 
-// stays reports whether a period is the one to take from: it is its time, or
-// less than an hour before.
+// stays reports whether a period is the one to take from: it is its time,
+// or less than an hour before.
 func (c *calendar) stays(p *Sequence, now time.Time) bool {
 	if p == nil {
 		return false

@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// A clock that steps back by up to an hour changes nothing. One that is further
-// behind has the earlier period again, where numbers go on.
+// A clock that steps back by up to an hour changes nothing. One that is
+// further behind has the earlier period again, where numbers go on.
 func TestClockThatStepsBack(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, MinRange: 1, MaxRange: 1})
 	j.takes(j.s, "20261122-001", "20261122-002")
@@ -39,8 +39,8 @@ func TestClockThatStepsBack(t *testing.T) {
 	}
 }
 
-// A day is no period of a yearly sequence, however late a year it could be. The
-// year after the last one of a pattern has ended.
+// A day is no period of a yearly sequence, however late a year it could be.
+// The year after the last one of a pattern has ended.
 func TestPeriodOfAnotherSize(t *testing.T) {
 	j := opened(t, "2098-11-22T12:00:00Z", Definition{Pattern: "{yy}-{n:3}"})
 	for period, want := range map[int64]error{
@@ -56,8 +56,8 @@ func TestPeriodOfAnotherSize(t *testing.T) {
 	}
 }
 
-// By name come exactly so many numbers, of any earlier period and of the next
-// one.
+// By name come exactly so many numbers, of any earlier period and of the
+// next one.
 func TestSerialsByName(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Zone: "Pacific/Apia"})
 	j.set(t, "2011-12-29T12:00:00Z") // there it is 02:00
@@ -185,8 +185,8 @@ func TestSerialThatWaitsOverMidnight(t *testing.T) {
 	}
 }
 
-// A period ends at the width of its number or at max, whichever is nearer, and
-// the next one begins.
+// A period ends at the width of its number or at max, whichever is nearer,
+// and the next one begins.
 func TestPeriodsEnd(t *testing.T) {
 	for _, c := range []struct {
 		d     Definition
@@ -246,8 +246,8 @@ func TestPeriodsEnd(t *testing.T) {
 	}
 }
 
-// Two calls find at once that a period has begun: one of them begins it, and it
-// takes ahead.
+// Two calls find at once that a period has begun: one of them begins it,
+// and it takes ahead.
 func TestPeriodThatTwoCallsBegin(t *testing.T) {
 	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily})
 	j.takes(j.s, "20261122-001")
@@ -265,8 +265,8 @@ func TestPeriodThatTwoCallsBegin(t *testing.T) {
 	}
 }
 
-// A dense sequence gives back what it took ahead of a period that ended, and at
-// its own end.
+// A dense sequence gives back what it took ahead of a period that ended,
+// and at its own end.
 func TestDensePeriodsGiveBack(t *testing.T) {
 	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily, Mode: Dense})
 	var log bytes.Buffer
@@ -320,8 +320,8 @@ func TestDensePeriodThatCannotGiveBack(t *testing.T) {
 	j.takesIn(j.s, 20261122, fmt.Sprintf("20261122-%03d", from+1))
 }
 
-// A program remembers some periods only, and those that it forgot go on where
-// they were.
+// A program remembers some periods only, and those that it forgot go on
+// where they were.
 func TestPeriodsAreForgotten(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
 	j.takes(j.s, "20261122-001")
@@ -402,7 +402,8 @@ type dial struct {
 
 func (d dial) Now(context.Context) (time.Time, error) { return d.at, d.err }
 
-// A program whose clock is more than a year from the store's begins no period.
+// A program whose clock is more than a year from the store's begins no
+// period.
 func TestPeriodFarFromTheStoresClock(t *testing.T) {
 	ctx, _ := clockAt(t, "2026-11-22T12:00:00Z")
 	for at, want := range map[string]error{
@@ -429,8 +430,8 @@ func TestPeriodFarFromTheStoresClock(t *testing.T) {
 	}
 }
 
-// A fast sequence keeps what it took ahead of a period that ended, for calls by
-// name.
+// A fast sequence keeps what it took ahead of a period that ended, for
+// calls by name.
 func TestFastPeriodKeepsItsRange(t *testing.T) {
 	j := opened(t, "2026-11-22T23:59:59Z", Definition{Mode: Fast, Pattern: daily})
 	j.takes(j.s, "20261122-001")
@@ -445,9 +446,9 @@ func TestFastPeriodKeepsItsRange(t *testing.T) {
 	}
 }
 
-// Parts that are shown only are of the day on which a number was taken, or of
-// the nearest one in its period. They begin no period, and stay with their
-// number.
+// Parts that are shown only are of the day on which a number was taken, or
+// of the nearest one in its period. They begin no period, and stay with
+// their number.
 func TestPartsThatAreShownOnly(t *testing.T) {
 	d := Definition{
 		Mode: Strict, Pattern: "{fy:4}-{quarter:shown}-{month:shown}-{day:shown}-{n:3}{luhn}", Zone: "Asia/Tokyo",

@@ -7,57 +7,58 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Mode is the promise of a sequence about its numbers, besides that each comes
-// once.
+// Mode is the promise of a sequence about its numbers, besides that each
+// comes once.
 type Mode string
 
 const (
 	// Fast numbers rise within a process. A stop or a crash leaves a gap.
 	Fast Mode = "fast"
 
-	// Dense is as fast, takes small ranges, and gives the rest back when it is
-	// closed. A crash leaves a gap. So does a close after another program has
-	// taken later numbers.
+	// Dense is as fast, takes small ranges, and gives the rest back when it
+	// is closed. A crash leaves a gap. So does a close after another
+	// program has taken later numbers.
 	Dense Mode = "dense"
 
-	// Strict numbers rise over all programs: a call that begins after another
-	// one ended gets a higher number. Each call waits for a write to the store,
-	// and one write serves all calls that wait.
+	// Strict numbers rise over all programs: a call that begins after
+	// another one ended gets a higher number. Each call waits for a write
+	// to the store, and one write serves all calls that wait.
 	Strict Mode = "strict"
 )
 
-// Values of [Definition].AfterFailover, for a store that may have lost numbers
-// that were given out. Stop stops the sequence, Trust trusts the store, and a
-// positive value skips that many numbers once.
+// Values of [Definition].AfterFailover, for a store that may have lost
+// numbers that were given out. Stop stops the sequence, Trust trusts the
+// store, and a positive value skips that many numbers once.
 const (
 	Stop  = 0
 	Trust = -1
 )
 
-// Definition says which numbers a sequence has. The zero value is 1, 2, 3, … up
-// to 2^53 − 1, beyond which JavaScript rounds. Mode, Start, Step, Pattern and
-// Zone never change. To have others, make another sequence that starts above
-// this one.
+// Definition says which numbers a sequence has. The zero value is 1, 2, 3,
+// … up to 2^53 − 1, beyond which JavaScript rounds. Mode, Start, Step,
+// Pattern and Zone never change. To have others, make another sequence that
+// starts above this one.
 type Definition struct {
 	Mode  Mode   `json:"mode"`            // "" means Fast, of a dated sequence Dense
 	Start *int64 `json:"start,omitempty"` // the first number; nil means 1
 	Step  int64  `json:"step"`            // from a number to the next, negative to count down; 0 means 1
 
 	// Pattern makes the sequence dated: its numbers begin again each year,
-	// quarter, month, week or day, and have texts such as RE-{year}-{n:6}. See
-	// [OpenDated]. Zone is the IANA name of the zone of the date; "" means UTC.
-	// Neither ever changes.
+	// quarter, month, week or day, and have texts such as RE-{year}-{n:6}.
+	// See [OpenDated]. Zone is the IANA name of the zone of the date; ""
+	// means UTC. Neither ever changes.
 	Pattern string `json:"pattern,omitempty"`
 	Zone    string `json:"zone,omitempty"`
 
-	// Max is the last number that may be given out, in the direction of Step.
-	// Nil means 2^53 − 1, or 2^63 − 1 where Start is beyond that; negative if
-	// Step is.
+	// Max is the last number that may be given out, in the direction of
+	// Step. Nil means 2^53 − 1, or 2^63 − 1 where Start is beyond that;
+	// negative if Step is.
 	Max *int64 `json:"max,omitempty"`
 
-	// MinRange and MaxRange bound how many numbers a program takes at once. 0
-	// means 1,000 and 1,000,000. Within these bounds a program takes ranges
-	// that last 15 to 30 minutes, or a minute or two if the mode is Dense.
+	// MinRange and MaxRange bound how many numbers a program takes at once.
+	// 0 means 1,000 and 1,000,000. Within these bounds a program takes
+	// ranges that last 15 to 30 minutes, or a minute or two if the mode is
+	// Dense.
 	MinRange int64 `json:"min_range"`
 	MaxRange int64 `json:"max_range"`
 
@@ -73,8 +74,8 @@ const (
 	largestRange      = 1_000_000_000
 )
 
-// withDefaults returns the definition with every default written out, and the
-// course of its numbers.
+// withDefaults returns the definition with every default written out, and
+// the course of its numbers.
 func (d Definition) withDefaults() (Definition, course, error) {
 	c := course{start: 1, step: d.Step}
 	switch {
@@ -133,8 +134,8 @@ func (d Definition) withDefaults() (Definition, course, error) {
 }
 
 // firstDifference names the first part of a wanted definition that differs
-// here; "" if none does. A changeable part that wanted leaves out differs from
-// nothing. full is wanted with all parts.
+// here; "" if none does. A changeable part that wanted leaves out differs
+// from nothing. full is wanted with all parts.
 func (d Definition) firstDifference(wanted, full Definition) string {
 	for _, part := range []struct {
 		name      string

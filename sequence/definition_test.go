@@ -80,8 +80,8 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Numbers are right at both ends of an int64, and the ordinal of a number is
-// the first one that is not before it.
+// Numbers are right at both ends of an int64, and the ordinal of a number
+// is the first one that is not before it.
 func TestNumbersAndOrdinals(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	edge := func() int64 {

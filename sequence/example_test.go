@@ -35,8 +35,8 @@ func Example() {
 	// 1002
 }
 
-// A strict sequence is read in the order in which its numbers were given, over
-// all programs.
+// A strict sequence is read in the order in which its numbers were given,
+// over all programs.
 func Example_strict() {
 	ctx := context.Background()
 	store := store.NewMemory()
@@ -142,8 +142,8 @@ func ExampleConfirm() {
 	}
 	fmt.Println(info.Next)
 
-	// Only the highest number in a table is known, and how many programs there
-	// were.
+	// Only the highest number in a table is known, and how many programs
+	// there were.
 	highest := int64(20_500)
 	err = sequence.Confirm(ctx, store, "orders", sequence.Confirmation{Used: &highest, Programs: 20})
 	if err != nil {

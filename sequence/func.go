@@ -10,10 +10,10 @@ import (
 )
 
 // OpenFunc returns a sequence that gets its numbers by calling take, for
-// example from a server. take returns n numbers, none of them twice, and how
-// many are left for all programs. After an [ErrNotReady] it is called again.
-// After another error it is called for no more numbers than callers wait for,
-// and they get the error of that call.
+// example from a server. take returns n numbers, none of them twice, and
+// how many are left for all programs. After an [ErrNotReady] it is called
+// again. After another error it is called for no more numbers than callers
+// wait for, and they get the error of that call.
 //
 // d is the definition of that sequence. A fast sequence takes ranges ahead,
 // others do not. Ranges begin small, and grow while they last less than 10
@@ -37,8 +37,8 @@ func OpenFunc(name string, d Definition, take func(ctx context.Context, n int64)
 	return s, nil
 }
 
-// ofProgram reports whether a program keeps the sequence: asking it is quick,
-// so ranges are short.
+// ofProgram reports whether a program keeps the sequence: asking it is
+// quick, so ranges are short.
 func (s *Sequence) ofProgram() bool { return s.ask != nil && s.stores == nil }
 
 // askFor takes n numbers, or as many as callers wait for.

@@ -59,8 +59,8 @@ func (k *keeper) open(t *testing.T, d Definition, o *Options) *Sequence {
 	return s
 }
 
-// Numbers rise, ranges fit their pace and what is left, and callers who want
-// few leave no gap.
+// Numbers rise, ranges fit their pace and what is left, and callers who
+// want few leave no gap.
 func TestFuncTakesRangesAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{}
@@ -96,8 +96,8 @@ func TestFuncTakesRangesAhead(t *testing.T) {
 	})
 }
 
-// Of modes whose numbers may not wait in memory, callers get what they ask for,
-// and a take serves as many of them as fit.
+// Of modes whose numbers may not wait in memory, callers get what they ask
+// for, and a take serves as many of them as fit.
 func TestFuncTakesNothingAhead(t *testing.T) {
 	for _, c := range []struct {
 		mode Mode
@@ -169,9 +169,9 @@ func TestFuncAsksForFewer(t *testing.T) {
 	}
 }
 
-// What waiting mends is waited out; every other error goes to the callers, and
-// the next call asks again. Numbers that were not asked for are given to no
-// caller.
+// What waiting mends is waited out; every other error goes to the callers,
+// and the next call asks again. Numbers that were not asked for are given
+// to no caller.
 func TestFuncErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{err: ErrNotReady}

@@ -14,8 +14,8 @@ import (
 
 var errFault = errors.New("the store does not answer")
 
-// shaky is a store in memory that adds in one step, and with which anything can
-// go wrong.
+// shaky is a store in memory that adds in one step, and with which anything
+// can go wrong.
 type shaky struct {
 	store.Store
 
@@ -143,8 +143,8 @@ func (s *shaky) count(op string) (n int) {
 	return n
 }
 
-// first returns a fault that happens once, at the first operation of the kind,
-// with what else happens then.
+// first returns a fault that happens once, at the first operation of the
+// kind, with what else happens then.
 func first(op string, err error, also ...func()) func(string) error {
 	var done atomic.Bool
 	return func(o string) error {

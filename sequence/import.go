@@ -13,14 +13,14 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Import makes a sequence that goes on with counters of another program, which
-// have stopped. last has the last number of each period; of a plain sequence,
-// of period 0. The definition needs no Start: a plain sequence starts above its
-// number, and a period begins above its own.
+// Import makes a sequence that goes on with counters of another program,
+// which have stopped. last has the last number of each period; of a plain
+// sequence, of period 0. The definition needs no Start: a plain sequence
+// starts above its number, and a period begins above its own.
 //
-// If the sequence exists, it must have the same definition, and must not have
-// given a number up to the last one of its period. Otherwise Import returns
-// [lease.ErrExists]. It may be repeated.
+// If the sequence exists, it must have the same definition, and must not
+// have given a number up to the last one of its period. Otherwise Import
+// returns [lease.ErrExists]. It may be repeated.
 func Import(ctx context.Context, st store.Store, name string, d Definition, last map[int64]int64) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -76,8 +76,8 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 	return raise() // a move that came in between may have replaced periods
 }
 
-// begin raises the record of a period to an ordinal. The first take gives the
-// record the generation of its definition.
+// begin raises the record of a period to an ordinal. The first take gives
+// the record the generation of its definition.
 func begin(ctx context.Context, st store.Store, name string, period, from int64) error {
 	w := world.From(ctx)
 	for {

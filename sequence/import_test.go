@@ -9,8 +9,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Each period goes on above the number of the other counter, and the next one
-// begins at 1. A second import changes nothing, also when numbers were taken.
+// Each period goes on above the number of the other counter, and the next
+// one begins at 1. A second import changes nothing, also when numbers were
+// taken.
 func TestImportOfPeriods(t *testing.T) {
 	ctx, h := clockAt(t, "2026-11-22T12:00:00Z")
 	d := Definition{Pattern: daily, Mode: Strict}
@@ -37,8 +38,8 @@ func TestImportOfPeriods(t *testing.T) {
 	j.takes(j.s, "20261123-001")
 }
 
-// A period of which programs took numbers is refused: both counters gave them.
-// A program that took none, and knows the period, goes on above.
+// A period of which programs took numbers is refused: both counters gave
+// them. A program that took none, and knows the period, goes on above.
 func TestImportBesidePrograms(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	d := Definition{Pattern: daily, Mode: Strict}
@@ -75,8 +76,8 @@ func TestImportMeetsAnother(t *testing.T) {
 }
 
 // A sequence of the same definition is moved here after the periods were
-// raised, and its periods replace them: numbers of the other counter would come
-// again.
+// raised, and its periods replace them: numbers of the other counter would
+// come again.
 func TestImportMeetsAMove(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	j.takes(j.s, "20261122-001")

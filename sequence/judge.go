@@ -8,10 +8,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A store that was rolled back, or failed over to a replica that was behind,
-// would give out numbers again. It shows in two ways: the store's identity is
-// not the record's, or the record is older than a record that this program saw.
-// Both are looked at after each take and before its use.
+// A store that was rolled back, or failed over to a replica that was
+// behind, would give out numbers again. It shows in two ways: the store's
+// identity is not the record's, or the record is older than a record that
+// this program saw. Both are looked at after each take and before its use.
 
 // rereadUsable reads the record again, and remembers it if it can be used.
 func (s *source) rereadUsable(ctx context.Context) error {
@@ -41,9 +41,9 @@ func (s *source) rereadUsable(ctx context.Context) error {
 	}
 }
 
-// wentBack reports whether a record that was read is older than this program's
-// knowledge. A confirmation since makes up for it, unless it is below this
-// program's takes.
+// wentBack reports whether a record that was read is older than this
+// program's knowledge. A confirmation since makes up for it, unless it is
+// below this program's takes.
 func (s *source) wentBack(now state) bool {
 	k := &s.lastState
 	older := now.record.Generation < k.record.Generation || now.record.Revision < k.record.Revision ||
@@ -52,10 +52,10 @@ func (s *source) wentBack(now state) bool {
 		older && now.Confirmed <= k.Confirmed
 }
 
-// tellAll gives the whole store another identity if the revision of a record is
-// below the last take's: the store acknowledged this take, and lost it. A lower
-// count alone is no proof, because a copy of this program may have given
-// numbers back.
+// tellAll gives the whole store another identity if the revision of a
+// record is below the last take's: the store acknowledged this take, and
+// lost it. A lower count alone is no proof, because a copy of this program
+// may have given numbers back.
 func (s *source) tellAll(ctx context.Context, revision int64) error {
 	s.mu.Lock()
 	lost := revision < s.proof
@@ -69,8 +69,8 @@ func (s *source) tellAll(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// leastConfirmed returns which confirmation the definition must have, over all
-// periods.
+// leastConfirmed returns which confirmation the definition must have, over
+// all periods.
 func (s *source) leastConfirmed() int64 { return s.topSource().least.Load() }
 
 // topSource returns the dated sequence of a period, and else the sequence
@@ -82,9 +82,9 @@ func (s *source) topSource() *source {
 	return s
 }
 
-// checkRecord returns the reason to refuse a record that was read or taken. It
-// is a [store.ErrLost] if numbers were skipped, as the definition may say: then
-// the record is another one.
+// checkRecord returns the reason to refuse a record that was read or taken.
+// It is a [store.ErrLost] if numbers were skipped, as the definition may
+// say: then the record is another one.
 func (s *source) checkRecord(ctx context.Context, now state, back bool) error {
 	id, err := s.store.Identity(ctx, now.record.Namespace)
 	if err != nil {
@@ -101,9 +101,10 @@ func (s *source) checkRecord(ctx context.Context, now state, back bool) error {
 	return s.rolledBack(now, id, back)
 }
 
-// requireConfirmation makes a later confirmation than the known one necessary,
-// in all periods: takes of others may hide the rollback. Numbers that periods
-// took ahead may come from the store that was rolled back: they go.
+// requireConfirmation makes a later confirmation than the known one
+// necessary, in all periods: takes of others may hide the rollback. Numbers
+// that periods took ahead may come from the store that was rolled back:
+// they go.
 func (s *source) requireConfirmation() {
 	top := s.topSource()
 	top.mu.Lock()
@@ -125,8 +126,8 @@ func (s *Sequence) dropAhead() {
 	s.next = span{}
 }
 
-// skipNumbers leaves numbers out, once for all programs: the others find the
-// sequence confirmed.
+// skipNumbers leaves numbers out, once for all programs: the others find
+// the sequence confirmed.
 func (s *source) skipNumbers(ctx context.Context, now state, id string) error {
 	from, open, err := now.firstUntaken(ctx, s.store)
 	if err != nil {
@@ -144,8 +145,8 @@ func (s *source) skipNumbers(ctx context.Context, now state, id string) error {
 	return errSkipped
 }
 
-// tookSince returns the end of this program's takes, in the periods from open
-// on.
+// tookSince returns the end of this program's takes, in the periods from
+// open on.
 func (s *source) tookSince(open int64) int64 {
 	if s.of == nil {
 		return s.lastTaken

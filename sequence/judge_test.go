@@ -22,8 +22,8 @@ func confirm(t testing.TB, st store.Store, c Confirmation) {
 	}
 }
 
-// Stop: a store with another identity gives no number before it is confirmed,
-// and what the take of the discovery took is not used.
+// Stop: a store with another identity gives no number before it is
+// confirmed, and what the take of the discovery took is not used.
 func TestAnotherStoreStops(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	expect(t, s, 1, 2)
@@ -49,9 +49,9 @@ func TestAnotherStoreStops(t *testing.T) {
 	expect(t, open(t, st, nil), 51)
 }
 
-// A take that was acknowledged and is gone gives the store another identity,
-// for all that is in it, and only once: until a confirmation the program names
-// the identity of before.
+// A take that was acknowledged and is gone gives the store another
+// identity, for all that is in it, and only once: until a confirmation the
+// program names the identity of before.
 func TestLostTakeIsToldToAll(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	was := st.record(t, name)
@@ -114,8 +114,8 @@ func TestNumbersAreSkippedOnce(t *testing.T) {
 	expect(t, s, 209)
 }
 
-// A record that is older than one that the program saw stops it, whatever the
-// store says that it is, and is never trusted.
+// A record that is older than one that the program saw stops it, whatever
+// the store says that it is, and is never trusted.
 func TestRecordThatWentBackStops(t *testing.T) {
 	for what, back := range map[string]func(was, now store.Record) store.Record{
 		"backup": func(was, _ store.Record) store.Record { return was },
@@ -173,8 +173,8 @@ func TestRecordThatWentBackStops(t *testing.T) {
 	}
 }
 
-// A record with an earlier confirmation was put back, even if all else in it
-// has grown.
+// A record with an earlier confirmation was put back, even if all else in
+// it has grown.
 func TestEarlierConfirmationWentBack(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	expect(t, s, 1)
@@ -204,8 +204,8 @@ func TestRecordThatIsGone(t *testing.T) {
 	expect(t, s, 3)
 }
 
-// A confirmation never lowers what was given out, and counts what programs may
-// hold beside the last number that was used.
+// A confirmation never lowers what was given out, and counts what programs
+// may hold beside the last number that was used.
 func TestConfirm(t *testing.T) {
 	d := Definition{Start: new(int64(10)), Step: 5, MaxRange: 1000}
 	for _, c := range []struct {

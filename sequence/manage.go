@@ -8,10 +8,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Create makes a sequence. If it exists, it must have the same definition, and
-// nothing changes. A deleted sequence comes back with the same definition, and
-// goes on where it ended; if it gave no number, it also comes back with another
-// definition.
+// Create makes a sequence. If it exists, it must have the same definition,
+// and nothing changes. A deleted sequence comes back with the same
+// definition, and goes on where it ended; if it gave no number, it also
+// comes back with another definition.
 func Create(ctx context.Context, st store.Store, name string, d Definition) error {
 	full, _, err := d.withDefaults()
 	if err == nil && full.Pattern != "" {
@@ -59,7 +59,8 @@ func (s *state) gaveNone(ctx context.Context, st store.Store) (bool, error) {
 	return err == nil && from == 0 && s.Reached == 0 && s.Confirmed == 0 && id == s.Identity, err
 }
 
-// Changes says what [Update] changes. Fields that are nil or 0 change nothing.
+// Changes says what [Update] changes. Fields that are nil or 0 change
+// nothing.
 type Changes struct {
 	Max                *int64
 	MinRange, MaxRange int64
@@ -101,9 +102,9 @@ func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 	})
 }
 
-// Delete ends a sequence: programs that use it get no more ranges. The store
-// keeps its record, so that no number comes twice if a sequence of this name is
-// created again.
+// Delete ends a sequence: programs that use it get no more ranges. The
+// store keeps its record, so that no number comes twice if a sequence of
+// this name is created again.
 func Delete(ctx context.Context, st store.Store, name string) error {
 	return update(ctx, st, name, false, func(s *state) (bool, error) {
 		ended := s.Deleted

@@ -51,8 +51,8 @@ func TestCreateAgain(t *testing.T) {
 	}
 }
 
-// A deleted sequence gives no number. It comes back with the same definition
-// only, and goes on.
+// A deleted sequence gives no number. It comes back with the same
+// definition only, and goes on.
 func TestDeletedSequenceGoesOn(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	expect(t, s, 1, 2)
@@ -81,9 +81,9 @@ func TestDeletedSequenceGoesOn(t *testing.T) {
 	expect(t, open(t, st, nil), 4)
 }
 
-// A deleted sequence that gave no number comes back with any definition, and
-// programs that opened the old one get no numbers of the new one. It does not
-// where it may have given one.
+// A deleted sequence that gave no number comes back with any definition,
+// and programs that opened the old one get no numbers of the new one. It
+// does not where it may have given one.
 func TestUnusedSequenceIsMadeAnew(t *testing.T) {
 	definitions := []Definition{
 		{Mode: Strict},

@@ -9,13 +9,13 @@ import (
 )
 
 // Move moves a sequence, also a deleted one, to another store, with all its
-// periods. It closes the sequence first: programs that name the old store give
-// out the rest of their ranges, and get a [store.ErrMoved] instead of more.
-// Numbers go on after all taken ranges.
+// periods. It closes the sequence first: programs that name the old store
+// give out the rest of their ranges, and get a [store.ErrMoved] instead of
+// more. Numbers go on after all taken ranges.
 //
 // If it is interrupted, no store gives numbers until you call it again. The
-// other store must not have the name, unless the sequence came from there. To
-// undo a move, move the sequence back.
+// other store must not have the name, unless the sequence came from there.
+// To undo a move, move the sequence back.
 func Move(ctx context.Context, name string, from, to store.Place) error {
 	if err := checkName(name); err != nil {
 		return err

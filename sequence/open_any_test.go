@@ -149,8 +149,8 @@ func TestOpenAnyWithoutStores(t *testing.T) {
 	})
 }
 
-// A store that answers late, and does not belong to the others, is left out; of
-// two stores with the same numbers both are.
+// A store that answers late, and does not belong to the others, is left
+// out; of two stores with the same numbers both are.
 func TestLateStoreThatDoesNotBelong(t *testing.T) {
 	for _, twin := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 	}
 }
 
-// A store that is found to be a copy while it is asked gives no numbers when it
-// answers.
+// A store that is found to be a copy while it is asked gives no numbers
+// when it answers.
 func TestLateAnswerOfACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newStores(2)
@@ -252,8 +252,8 @@ func TestStoreBesideOneThatIsLeftOut(t *testing.T) {
 	})
 }
 
-// A program that knows a sequence which was lost takes nothing of another one
-// that the store has now.
+// A program that knows a sequence which was lost takes nothing of another
+// one that the store has now.
 func TestSequenceThatWasReplaced(t *testing.T) {
 	for _, now := range []Definition{{Start: new(int64(3)), Step: 5}, {Start: new(int64(1)), Step: 7}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -2,8 +2,8 @@ package sequence
 
 import "time"
 
-// left is the largest part of the remaining numbers in a range: else the first
-// of two programs would take all of a short sequence.
+// left is the largest part of the remaining numbers in a range: else the
+// first of two programs would take all of a short sequence.
 const left = 64
 
 // rangeSize returns how many ordinals the next range has. mu is held.
@@ -20,10 +20,10 @@ func (s *Sequence) shrinkRange(size int64) {
 	s.size = min(s.size, size)
 }
 
-// noteFirstOfRange is called when the first number of a range is taken. After a
-// range that did not last long, larger ones follow, for fewer writes. After one
-// that lasted long, smaller ones follow, because a rest may be lost. mu is
-// held.
+// noteFirstOfRange is called when the first number of a range is taken.
+// After a range that did not last long, larger ones follow, for fewer
+// writes. After one that lasted long, smaller ones follow, because a rest
+// may be lost. mu is held.
 func (s *Sequence) noteFirstOfRange() {
 	short, long := 15*time.Minute, 30*time.Minute
 	switch {

@@ -10,16 +10,16 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A range that lasted under 15 minutes is followed by one of twice the size,
-// one over 30 minutes by half, and one between by the same; between the bounds.
-// In dense mode these are 1 and 2 minutes.
+// A range that lasted under 15 minutes is followed by one of twice the
+// size, one over 30 minutes by half, and one between by the same; between
+// the bounds. In dense mode these are 1 and 2 minutes.
 func TestRangesFitTheirPace(t *testing.T) {
 	for mode, unit := range map[Mode]time.Duration{Fast: 15 * time.Minute, Dense: time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			st, s := made(t, Definition{Mode: mode, MinRange: 100, MaxRange: 800})
 			end := int64(0)
-			// uses one range after another, each in so long, and returns the
-			// size of the last take
+			// uses one range after another, each in so long, and returns
+			// the size of the last take
 			use := func(lasts ...time.Duration) (taken int64) {
 				t.Helper()
 				for _, d := range lasts {

@@ -37,8 +37,9 @@ type part struct {
 	text  string // of a literal
 }
 
-// pattern is the text of a number and its period. Dates have a fixed width, and
-// only the number may vary, so that a text has one period and one number.
+// pattern is the text of a number and its period. Dates have a fixed width,
+// and only the number may vary, so that a text has one period and one
+// number.
 type pattern struct {
 	parts      []part
 	finest     field      // of the date: a period is one of these
@@ -91,8 +92,8 @@ func parsePattern(text string) (*pattern, error) {
 	return p, p.checkDate(refuse)
 }
 
-// checkDate finds the period of a pattern, and refuses dates that would let a
-// text come again.
+// checkDate finds the period of a pattern, and refuses dates that would let
+// a text come again.
 func (p *pattern) checkDate(refuse func(why string) (*pattern, error)) (err error) {
 	for p.finest = day; p.finest > literal && !p.has(p.finest); {
 		p.finest--
@@ -124,8 +125,8 @@ func (p *pattern) has(f field) bool {
 	return slices.ContainsFunc(p.parts, func(q part) bool { return q.field == f })
 }
 
-// fieldNamed returns the part for a name between braces, and notes its width or
-// its first month.
+// fieldNamed returns the part for a name between braces, and notes its
+// width or its first month.
 func (p *pattern) fieldNamed(name string) (part, bool) {
 	switch name {
 	case "yy":
@@ -199,8 +200,8 @@ func (p *pattern) noteWidth(width string) bool {
 	return true
 }
 
-// textOf returns the text of a number of a period that was taken on a day, such
-// as 20261122, or 0 where nobody knows it.
+// textOf returns the text of a number of a period that was taken on a day,
+// such as 20261122, or 0 where nobody knows it.
 func (p *pattern) textOf(period, taken, n int64) string {
 	shown := p.shownDate(period)
 	if taken > 0 {
@@ -237,8 +238,8 @@ func (p *pattern) text(shown [luhn]int64, n int64) string {
 	return string(text)
 }
 
-// luhnDigit returns the check digit of the digits in a text, by Luhn's formula
-// (ISO/IEC 7812-1, annex B).
+// luhnDigit returns the check digit of the digits in a text, by Luhn's
+// formula (ISO/IEC 7812-1, annex B).
 func luhnDigit(text []byte) byte {
 	sum, double := 0, true
 	for _, c := range slices.Backward(text) {

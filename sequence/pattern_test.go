@@ -151,8 +151,8 @@ func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
 	}
 }
 
-// Whatever a pattern is, either it is refused, or two numbers of two periods
-// have different texts.
+// Whatever a pattern is, either it is refused, or two numbers of two
+// periods have different texts.
 func FuzzPattern(f *testing.F) {
 	f.Add("RE-{year}-{n:6}", int64(2026), int64(1), int64(2027), int64(1))
 	f.Add("{yy}{month}{n:2+}", int64(202611), int64(100), int64(202612), int64(10))

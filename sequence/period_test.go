@@ -13,8 +13,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A confirmation closes the periods that were over an hour ago for good. Those
-// that can be open start at the floor or above, and later ones at the start.
+// A confirmation closes the periods that were over an hour ago for good.
+// Those that can be open start at the floor or above, and later ones at the
+// start.
 func TestConfirmPeriods(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	j.takes(j.s, "20261122-001")
@@ -59,8 +60,8 @@ func TestConfirmPeriods(t *testing.T) {
 	}
 }
 
-// A confirmation never lowers the floor of an earlier one, and opens no period
-// that was closed. A floor of long ago is no floor of today.
+// A confirmation never lowers the floor of an earlier one, and opens no
+// period that was closed. A floor of long ago is no floor of today.
 func TestConfirmPeriodsAgain(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	expect := func(open, floor, through int64) {
@@ -133,8 +134,8 @@ func TestTakeDuringAConfirmation(t *testing.T) {
 	j.refuses(j.s, ErrNoSequence)
 }
 
-// A record of a period that is older than one that the program saw stops all
-// periods, and no other take hides it.
+// A record of a period that is older than one that the program saw stops
+// all periods, and no other take hides it.
 func TestPeriodThatWentBackStops(t *testing.T) {
 	for what, back := range map[string]func(was, now store.Record) store.Record{
 		"backup": func(was, _ store.Record) store.Record { return was },
@@ -184,8 +185,8 @@ func TestPeriodThatWentBackStops(t *testing.T) {
 	}
 }
 
-// What one period saw, all heed: nothing comes of what another one took ahead,
-// nor of its take that is under way.
+// What one period saw, all heed: nothing comes of what another one took
+// ahead, nor of its take that is under way.
 func TestPeriodThatWentBackStopsWhatOthersTook(t *testing.T) {
 	const yesterday = 20261121
 	for _, mode := range []Mode{Fast, Strict} {
@@ -210,8 +211,8 @@ func TestPeriodThatWentBackStopsWhatOthersTook(t *testing.T) {
 	}
 }
 
-// A program tells of a loss once: a later take that a confirmation overtakes
-// shows no other one.
+// A program tells of a loss once: a later take that a confirmation
+// overtakes shows no other one.
 func TestLossIsToldOnce(t *testing.T) {
 	const tomorrow = 20261123
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
@@ -240,8 +241,8 @@ func TestLossIsToldOnce(t *testing.T) {
 	}
 }
 
-// What was seen is not forgotten when the definition is another one after the
-// take, or not read.
+// What was seen is not forgotten when the definition is another one after
+// the take, or not read.
 func TestPeriodThatWentBackIsRemembered(t *testing.T) {
 	for what, hook := range map[string]func(j *diary) func(string) error{
 		"it cannot be read": func(*diary) func(string) error { return first("get", errFault) },
@@ -307,8 +308,8 @@ func TestDefinitionOfPeriodsThatWentBack(t *testing.T) {
 	j.refuses(j.s, ErrRolledBack)
 }
 
-// With N, numbers are skipped once, above what the store and the program know
-// of all open periods.
+// With N, numbers are skipped once, above what the store and the program
+// know of all open periods.
 func TestSerialsAreSkipped(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{
 		Pattern: "{year}{month}{day}-{n:5}", Mode: Strict, AfterFailover: 100,
@@ -352,8 +353,8 @@ func TestSerialsAreSkipped(t *testing.T) {
 	}
 }
 
-// What the program itself took counts in each open period, where the store is
-// behind.
+// What the program itself took counts in each open period, where the store
+// is behind.
 func TestSerialsAreSkippedAboveOnesOwn(t *testing.T) {
 	for range 8 { // periods are looked at in any order
 		for _, high := range []int64{20261122, 20261123} {

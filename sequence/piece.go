@@ -2,9 +2,9 @@ package sequence
 
 import "sync/atomic"
 
-// span is ordinals [from, until) of a course that begins at start. A span from
-// a program or from one of several stores is a course of its own, from 0 on.
-// All courses have one step.
+// span is ordinals [from, until) of a course that begins at start. A span
+// from a program or from one of several stores is a course of its own, from
+// 0 on. All courses have one step.
 type span struct{ start, from, until int64 }
 
 func (s span) len() int64 { return s.until - s.from }
@@ -17,11 +17,11 @@ func (s span) split(n int64) (first, rest span) {
 	return span{s.start, s.from, at}, span{s.start, at, s.until}
 }
 
-// piece is a span that is being given out. A goroutine that adds to next owns
-// the added ordinals.
+// piece is a span that is being given out. A goroutine that adds to next
+// owns the added ordinals.
 //
-// Invariant: an index below count becomes a number at most once, because only
-// the add or swap that moved next past it may use it.
+// Invariant: an index below count becomes a number at most once, because
+// only the add or swap that moved next past it may use it.
 type piece struct {
 	before, step int64 // the number before the first one, and from each to the next
 	count        uint64

@@ -7,8 +7,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Reader returns a function that reads the period and the number from a text of
-// a dated sequence. It takes no numbers, and several goroutines may call it.
+// Reader returns a function that reads the period and the number from a
+// text of a dated sequence. It takes no numbers, and several goroutines may
+// call it.
 func (d Definition) Reader() (func(text string) (Serial, error), error) {
 	c, err := d.calendar()
 	if err != nil {
@@ -62,8 +63,8 @@ func (p *pattern) readText(text string) (Serial, bool) {
 	return s, s.N <= p.most && p.text(same, s.N) == text
 }
 
-// shownPeriod returns the period that a text shows, which is wrong where the
-// text has no period.
+// shownPeriod returns the period that a text shows, which is wrong where
+// the text has no period.
 func (p *pattern) shownPeriod(shown []int64) int64 {
 	y, m := shown[year], shown[month]
 	if p.firstMonth > 0 {
@@ -90,8 +91,8 @@ func (p *pattern) shownPeriod(shown []int64) int64 {
 	return y
 }
 
-// yearWidth returns how many digits a year has; 0 where the pattern has none of
-// this kind.
+// yearWidth returns how many digits a year has; 0 where the pattern has
+// none of this kind.
 func (p *pattern) yearWidth(f field) int {
 	for _, q := range p.parts {
 		if q.field == f {

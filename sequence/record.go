@@ -13,12 +13,12 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A sequence is one record under a key that no namespace has. From is the first
-// ordinal that was never given out, and Data has the rest.
+// A sequence is one record under a key that no namespace has. From is the
+// first ordinal that was never given out, and Data has the rest.
 //
-// Each period of a dated sequence has a record of its own, without Data. Its
-// node is the period, and From counts in it. Until is the highest From that a
-// give-back lowered. Takes compare its generation, so it follows the
+// Each period of a dated sequence has a record of its own, without Data.
+// Its node is the period, and From counts in it. Until is the highest From
+// that a give-back lowered. Takes compare its generation, so it follows the
 // definition's.
 const recordNode = -2
 
@@ -70,8 +70,8 @@ type stored struct {
 
 	Moved move.Moved `json:"moved,omitzero"`
 
-	// The last confirmation of a dated sequence closed the periods before Open.
-	// Those from Open to Through begin at ordinal Floor.
+	// The last confirmation of a dated sequence closed the periods before
+	// Open. Those from Open to Through begin at ordinal Floor.
 	Open    int64 `json:"open,omitempty"`
 	Floor   int64 `json:"floor,omitempty"`
 	Through int64 `json:"through,omitempty"`
@@ -160,8 +160,8 @@ func (s state) data() string {
 }
 
 // update reads the sequence, lets change set the new state, and writes it,
-// until no other process was faster. change reports whether there is anything
-// to write. Only orNone lets it begin with no record.
+// until no other process was faster. change reports whether there is
+// anything to write. Only orNone lets it begin with no record.
 func update(ctx context.Context, st store.Store, name string, orNone bool, change func(*state) (bool, error)) error {
 	for {
 		s, err := read(ctx, st, name)

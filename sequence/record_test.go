@@ -33,8 +33,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A record of a later version may mean other numbers: it is refused, as is a
-// damaged one.
+// A record of a later version may mean other numbers: it is refused, as is
+// a damaged one.
 func TestRecordOfALaterVersion(t *testing.T) {
 	for _, data := range []string{
 		`{"mode":"fast","step":1,"class":3}`, `{"mode":"dated","step":1}`, `{`, ``,

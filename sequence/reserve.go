@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Range is Count numbers of a sequence that follow each other: First, First +
-// Step, …
+// Range is Count numbers of a sequence that follow each other: First, First
+// + Step, …
 type Range struct {
 	First, Step, Count int64
 }
@@ -19,9 +19,9 @@ func (r Range) Last() int64 { return r.First + (r.Count-1)*r.Step }
 // mostAtOnce is how many numbers one call of Reserve takes at most.
 const mostAtOnce = 1_000_000
 
-// Reserve takes n numbers that follow each other, 1 to 1,000,000. It waits as
-// [Sequence.Next] does. If the range in use is too short for them, Reserve
-// drops the rest of it, so that numbers go on rising.
+// Reserve takes n numbers that follow each other, 1 to 1,000,000. It waits
+// as [Sequence.Next] does. If the range in use is too short for them,
+// Reserve drops the rest of it, so that numbers go on rising.
 func (s *Sequence) Reserve(ctx context.Context, n int64) (Range, error) {
 	if err := s.checkCount(n); err != nil {
 		return Range{}, err
@@ -48,8 +48,8 @@ func (s *Sequence) takeRow(ctx context.Context, n int64) (span, error) {
 	return s.waitFor(ctx, n, true)
 }
 
-// Fill writes numbers to dst, in their order, and returns how many. It waits as
-// [Sequence.Next] does; when it gives up, the first n are good.
+// Fill writes numbers to dst, in their order, and returns how many. It
+// waits as [Sequence.Next] does; when it gives up, the first n are good.
 func (s *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	for n < len(dst) {
 		more := min(int64(len(dst)-n), mostAtOnce)

@@ -22,8 +22,8 @@ func reserve(t testing.TB, s *Sequence, n, first int64) {
 	}
 }
 
-// A row follows the numbers before it, over the end of a range where the next
-// one continues it.
+// A row follows the numbers before it, over the end of a range where the
+// next one continues it.
 func TestRowGoesOverRanges(t *testing.T) {
 	for _, mode := range []Mode{Fast, Dense, Strict} {
 		synctest.Test(t, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestFillGivesTheRangeAhead(t *testing.T) {
 	})
 }
 
-// Where the next range does not continue the one in use, its rest is dropped,
-// so that numbers rise.
+// Where the next range does not continue the one in use, its rest is
+// dropped, so that numbers rise.
 func TestRowThatDoesNotFitDropsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := made(t, Definition{MinRange: 10, MaxRange: 10})
@@ -109,8 +109,8 @@ func TestRowThatJustFits(t *testing.T) {
 	})
 }
 
-// A call that comes to the slow path after another has set the next range takes
-// from that range.
+// A call that comes to the slow path after another has set the next range
+// takes from that range.
 func TestRangeThatSomebodyElseSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := made(t, Definition{MinRange: 10, MaxRange: 10})
@@ -246,8 +246,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// No caller gets an empty range: a handle would take another's number for its
-// own.
+// No caller gets an empty range: a handle would take another's number for
+// its own.
 func TestServe(t *testing.T) {
 	waits := func(n int64, row bool) *waiter { return &waiter{n: n, row: row, done: make(chan struct{})} }
 	part, row, rest, late := waits(3, false), waits(9, true), waits(9, false), waits(1, false)

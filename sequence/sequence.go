@@ -11,16 +11,16 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Options says how a program takes numbers. With nil or the zero value it takes
-// ranges ahead.
+// Options says how a program takes numbers. With nil or the zero value it
+// takes ranges ahead.
 type Options struct {
-	// Exact takes only the numbers that callers ask for, and none ahead, as a
-	// strict sequence always does. It is for programs that take few numbers and
-	// end.
+	// Exact takes only the numbers that callers ask for, and none ahead, as
+	// a strict sequence always does. It is for programs that take few
+	// numbers and end.
 	Exact bool
 
-	// AnyPeriod lets a dated sequence begin periods that are more than a year
-	// away.
+	// AnyPeriod lets a dated sequence begin periods that are more than a
+	// year away.
 	AnyPeriod bool
 
 	// Logger logs trouble with the store. Nil logs warnings and errors to
@@ -28,8 +28,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Sequence gives out the numbers of a sequence in one program. It is safe for
-// concurrent use.
+// Sequence gives out the numbers of a sequence in one program. It is safe
+// for concurrent use.
 type Sequence struct {
 	cur atomic.Pointer[piece] // of which numbers are taken; never nil
 	source
@@ -90,8 +90,8 @@ func Open(ctx context.Context, st store.Store, name string, o *Options) (*Sequen
 	return s, nil
 }
 
-// openRecord reads a sequence, and returns a function that ends the use of the
-// store.
+// openRecord reads a sequence, and returns a function that ends the use of
+// the store.
 func (s *source) openRecord(ctx context.Context) (unpin func(), err error) {
 	if unpin, err = s.store.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", s.name, err)
@@ -123,8 +123,8 @@ func (s *Sequence) startTakes(life context.Context, exact bool, unpin func()) {
 }
 
 // Next returns a number. It waits for the store as long as ctx lasts, but
-// returns errors that waiting cannot end at once: [ErrEnded], [ErrRolledBack],
-// [ErrNoSequence], [ErrClosed].
+// returns errors that waiting cannot end at once: [ErrEnded],
+// [ErrRolledBack], [ErrNoSequence], [ErrClosed].
 func (s *Sequence) Next(ctx context.Context) (int64, error) {
 	p := s.cur.Load()
 	before, step, count := p.before, p.step, p.count // loads before the add need not wait for it

@@ -13,22 +13,22 @@ type Serial struct {
 	N      int64
 }
 
-// Serials is Count numbers of one period that follow each other: First, First +
-// step, … It is immutable.
+// Serials is Count numbers of one period that follow each other: First,
+// First + step, … It is immutable.
 type Serials struct {
 	Period, First, Count int64
 
-	// Taken is the day in the zone on which they were taken, as in 20261122, or
-	// the nearest one of their period. It is 0 if the pattern shows no more
-	// than the period.
+	// Taken is the day in the zone on which they were taken, as in
+	// 20261122, or the nearest one of their period. It is 0 if the pattern
+	// shows no more than the period.
 	Taken int64
 
 	step    int64
 	pattern *pattern
 }
 
-// serialOf returns a number of a period, or of a plain sequence where there is
-// no calendar.
+// serialOf returns a number of a period, or of a plain sequence where there
+// is no calendar.
 func (c *calendar) serialOf(period, n int64, now time.Time) Serial {
 	if c == nil {
 		return Serial{Text: strconv.FormatInt(n, 10), N: n}
@@ -42,9 +42,9 @@ func (r Serials) At(i int64) Serial {
 	return Serial{r.pattern.textOf(r.Period, r.Taken, n), r.Period, n}
 }
 
-// Of returns the same numbers with the texts that a definition gives them. It
-// takes no numbers. It is for programs that got the numbers in another way, and
-// set the exported fields.
+// Of returns the same numbers with the texts that a definition gives them.
+// It takes no numbers. It is for programs that got the numbers in another
+// way, and set the exported fields.
 func (r Serials) Of(d Definition) (Serials, error) {
 	c, err := d.calendar()
 	if err == nil {

@@ -25,8 +25,8 @@ type Info struct {
 	RolledBack bool // the store may have lost numbers: see [Confirm]
 }
 
-// Show returns a sequence, also a deleted one. It returns [ErrNoSequence] if
-// there is none of that name.
+// Show returns a sequence, also a deleted one. It returns [ErrNoSequence]
+// if there is none of that name.
 func Show(ctx context.Context, st store.Store, name string) (Info, error) {
 	s, err := read(ctx, st, name)
 	if err != nil {
@@ -103,8 +103,8 @@ func (s state) addPeriod(i Info, period int64) Info {
 	return i
 }
 
-// remaining returns the first number that no program has, and how many there
-// are: none where a period is closed.
+// remaining returns the first number that no program has, and how many
+// there are: none where a period is closed.
 func (s state) remaining(period int64) (next, left int64) {
 	from := max(s.counter.From, s.lowestOrdinal(period))
 	if left = s.course.count - from; left <= 0 || period < s.Open {
@@ -113,8 +113,8 @@ func (s state) remaining(period int64) (next, left int64) {
 	return s.course.numberOf(from), left
 }
 
-// Highest returns the highest number that a program may have or have given out,
-// and whether there is one. period is 0 for a plain sequence.
+// Highest returns the highest number that a program may have or have given
+// out, and whether there is one. period is 0 for a plain sequence.
 func Highest(ctx context.Context, st store.Store, name string, period int64) (number int64, any bool, err error) {
 	s, err := read(ctx, st, name)
 	if err == nil {
@@ -136,8 +136,8 @@ func Highest(ctx context.Context, st store.Store, name string, period int64) (nu
 	return s.course.numberOf(from - 1), true, nil
 }
 
-// Periods returns the periods of a dated sequence in which numbers were taken,
-// in order.
+// Periods returns the periods of a dated sequence in which numbers were
+// taken, in order.
 func Periods(ctx context.Context, st store.Store, name string) ([]Info, error) {
 	s, err := read(ctx, st, name)
 	if err != nil {

@@ -187,8 +187,8 @@ func TestHighestAtTheEnd(t *testing.T) {
 	}
 }
 
-// A give-back notes how far the count was, never lowers that, and makes a new
-// generation.
+// A give-back notes how far the count was, never lowers that, and makes a
+// new generation.
 func TestGiveBackIsNoted(t *testing.T) {
 	st := newShaky()
 	create(t, st, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})

@@ -14,12 +14,12 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// source is a durable record of which numbers are taken: of a plain sequence,
-// or of one period. It decides which numbers a take gives, to programs with
-// ranges and to transactions.
+// source is a durable record of which numbers are taken: of a plain
+// sequence, or of one period. It decides which numbers a take gives, to
+// programs with ranges and to transactions.
 //
-// Invariant: an ordinal is in at most one span that take returned, and durable
-// before that.
+// Invariant: an ordinal is in at most one span that take returned, and
+// durable before that.
 type source struct {
 	name   string
 	store  store.Store
@@ -34,8 +34,8 @@ type source struct {
 	lastTaken int64        // end of the last take
 	proof     int64        // revision of the last take; lower after its loss was told
 
-	// least is the confirmation that the definition must have; of a period its
-	// sequence has it. It changes under mu only.
+	// least is the confirmation that the definition must have; of a period
+	// its sequence has it. It changes under mu only.
 	least atomic.Int64
 }
 
@@ -43,10 +43,10 @@ type source struct {
 // [store.ErrLost], the record is another one than it was.
 var errSkipped = fmt.Errorf("numbers were skipped: %w", store.ErrLost)
 
-// takeOrdinals takes up to n ordinals, and returns those that can be used. It
-// is a [store.ErrLost] if the record is another one than is known. A take with
-// an unknown outcome is lost: reading the record would not tell, because
-// databases show writes that are not on the disk yet.
+// takeOrdinals takes up to n ordinals, and returns those that can be used.
+// It is a [store.ErrLost] if the record is another one than is known. A
+// take with an unknown outcome is lost: reading the record would not tell,
+// because databases show writes that are not on the disk yet.
 func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	k := s.lastState
 	r, err := store.Add(ctx, s.store, store.Addition{
@@ -86,8 +86,8 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	return span{k.course.start, r.PrevUntil, r.From}, nil
 }
 
-// fetchOrdinals takes as takeOrdinals does, and reads the record again after an
-// error of the kind.
+// fetchOrdinals takes as takeOrdinals does, and reads the record again
+// after an error of the kind.
 func (s *source) fetchOrdinals(ctx context.Context, n int64, again error) (span, error) {
 	for range 3 {
 		got, err := s.takeOrdinals(ctx, n)
@@ -112,9 +112,9 @@ func (s *source) noteRevision(revision int64) {
 	}
 }
 
-// confirmUnchanged returns [store.ErrLost] if the definition is not the known
-// one. It reads it after each take of a period, because a confirmation writes
-// the definition alone.
+// confirmUnchanged returns [store.ErrLost] if the definition is not the
+// known one. It reads it after each take of a period, because a
+// confirmation writes the definition alone.
 func (s *source) confirmUnchanged(ctx context.Context) error {
 	rs, err := s.store.Get(ctx, []store.Key{keyOf(s.name)})
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *source) confirmUnchanged(ctx context.Context) error {
 	return nil
 }
 
-// admitRecord refuses a record that gives no numbers, or other ones than when
-// the sequence was opened.
+// admitRecord refuses a record that gives no numbers, or other ones than
+// when the sequence was opened.
 func (s *source) admitRecord(now state) error {
 	if was := s.lastState.Definition; was.Start != nil {
 		if different := now.firstDifference(Definition{}, was); different != "" {
@@ -167,9 +167,9 @@ func (s *source) admitPeriod(now state) error {
 		s.name, ErrPeriod, s.period)
 }
 
-// enterPeriod makes the record of a period one of this definition: it has its
-// generation, and counts from the floor on. It is a [store.ErrLost] if another
-// process was faster. The record of a plain sequence is always so.
+// enterPeriod makes the record of a period one of this definition: it has
+// its generation, and counts from the floor on. It is a [store.ErrLost] if
+// another process was faster. The record of a plain sequence is always so.
 func (s *source) enterPeriod(ctx context.Context, now state) (state, error) {
 	r := now.counter
 	if r.Generation == now.record.Generation { // it is 0 where there is no record
@@ -192,8 +192,8 @@ func (s *source) enterPeriod(ctx context.Context, now state) (state, error) {
 	return now, nil
 }
 
-// checkNear refuses a new period more than a year away from this clock or the
-// store's: each has a record that stays.
+// checkNear refuses a new period more than a year away from this clock or
+// the store's: each has a record that stays.
 func (s *source) checkNear(ctx context.Context) error {
 	if s.of.anyPeriod {
 		return nil

@@ -19,8 +19,8 @@ func (s *Sequence) Status() Status {
 	}
 }
 
-// Definition returns the definition, with every default written out, as it was
-// read last.
+// Definition returns the definition, with every default written out, as it
+// was read last.
 func (s *Sequence) Definition() Definition { return s.definition() }
 
 // Definition returns the definition, as [Sequence.Definition] does.

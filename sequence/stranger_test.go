@@ -38,8 +38,8 @@ func TestRollbackIsRememberedWhileTheIdentityIsUnknown(t *testing.T) {
 	expect(t, s, 13)
 }
 
-// Numbers of a period rise in a program also after the period ended, when more
-// are asked for than are left of a range.
+// Numbers of a period rise in a program also after the period ended, when
+// more are asked for than are left of a range.
 func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
 	ctx, h := clockAt(t, "2026-12-31T23:00:00Z")
 	st := newShaky()
@@ -70,8 +70,8 @@ func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
 	}
 }
 
-// A take was answered, and could not be used, because the store did not say who
-// it is. Then the record went back behind it, not behind what was used.
+// A take was answered, and could not be used, because the store did not say
+// who it is. Then the record went back behind it, not behind what was used.
 func TestRollbackBehindATakeThatWasNotUsed(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust})
 	expect(t, s, 1)
@@ -82,8 +82,9 @@ func TestRollbackBehindATakeThatWasNotUsed(t *testing.T) {
 	refused(t, s, ErrRolledBack)
 }
 
-// A dense sequence gives back to a replica that was behind, where what others
-// took after it is lost. Numbers are skipped from where the count had been.
+// A dense sequence gives back to a replica that was behind, where what
+// others took after it is lost. Numbers are skipped from where the count
+// had been.
 func TestGiveBackToAReplicaThatWasBehind(t *testing.T) {
 	const skipped = 100
 	st, s := made(t, Definition{Mode: Dense, MinRange: 100, MaxRange: 100, AfterFailover: skipped})
@@ -110,8 +111,8 @@ func TestGiveBackToAReplicaThatWasBehind(t *testing.T) {
 	}
 }
 
-// A take is carried out twice, as a proxy may do that retries: the second time
-// after others took. Then nothing of theirs is given back.
+// A take is carried out twice, as a proxy may do that retries: the second
+// time after others took. Then nothing of theirs is given back.
 func TestGiveBackAfterATakeThatWasRepeated(t *testing.T) {
 	st, s := made(t, Definition{Mode: Dense, MinRange: 100, MaxRange: 100})
 	expect(t, s, 1)
@@ -143,8 +144,8 @@ func settle(t testing.TB, s *Sequence) {
 	}
 }
 
-// A program holds two of the largest ranges at most, as [Confirm] counts on,
-// whatever was asked.
+// A program holds two of the largest ranges at most, as [Confirm] counts
+// on, whatever was asked.
 func TestHeldIsTwoRangesAtMost(t *testing.T) {
 	const most = 10
 	st, s := made(t, Definition{MinRange: most, MaxRange: most})

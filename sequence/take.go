@@ -16,14 +16,14 @@ const (
 	// busy needs seconds.
 	callTimeout = 10 * time.Second
 
-	// A failing store is asked again after shortestPause, and then after ever
-	// longer ones.
+	// A failing store is asked again after shortestPause, and then after
+	// ever longer ones.
 	shortestPause = 20 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// startTaking sees to it that the store is asked for the wanted numbers. mu is
-// held.
+// startTaking sees to it that the store is asked for the wanted numbers. mu
+// is held.
 func (s *Sequence) startTaking() {
 	if s.storeCall == nil {
 		s.storeCall = make(chan struct{})
@@ -31,8 +31,8 @@ func (s *Sequence) startTaking() {
 	}
 }
 
-// wantedOrdinals returns how many ordinals the next take is for, and how many
-// callers wait for, as far as one take goes. mu is held.
+// wantedOrdinals returns how many ordinals the next take is for, and how
+// many callers wait for, as far as one take goes. mu is held.
 func (s *Sequence) wantedOrdinals() (least, n int64) {
 	for _, w := range s.queue {
 		if least+w.n > mostAtOnce {
@@ -56,8 +56,8 @@ func (s *Sequence) wantedOrdinals() (least, n int64) {
 	return 1, n // one range ahead of the one in use
 }
 
-// chooseWaiters takes the waiters out of the queue that a take of n ordinals is
-// for. mu is held.
+// chooseWaiters takes the waiters out of the queue that a take of n
+// ordinals is for. mu is held.
 func (s *Sequence) chooseWaiters(n int64) {
 	at := 0
 	for ; at < len(s.queue) && s.queue[at].n <= n; at++ {

@@ -37,9 +37,9 @@ func (l *ledger) add(t testing.TB, numbers ...int64) {
 	}
 }
 
-// Many goroutines of several programs take in every way there is, of one store
-// and of several, while the stores lose calls and answers or are slow, and
-// programs end and begin.
+// Many goroutines of several programs take in every way there is, of one
+// store and of several, while the stores lose calls and answers or are
+// slow, and programs end and begin.
 func TestNoNumberTwice(t *testing.T) {
 	for _, c := range []struct {
 		mode   Mode
@@ -185,9 +185,9 @@ func gate(st *shaky) (entered chan struct{}, through chan struct{}) {
 	return entered, through
 }
 
-// One write serves all who wait when it begins. Who comes later is served by a
-// later write, because another program may have got a higher number in the
-// meantime.
+// One write serves all who wait when it begins. Who comes later is served
+// by a later write, because another program may have got a higher number in
+// the meantime.
 func TestStrictServesThoseWhoWaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := made(t, Definition{Mode: Strict})
@@ -237,8 +237,8 @@ func addition(st *shaky, t *testing.T, n int64) store.Addition {
 	return store.Addition{Key: r.Key, N: n, Limit: 1 << 53, Generation: r.Generation, Nonce: r.Nonce + "'"}
 }
 
-// A caller that leaves costs other callers nothing: before the take nothing,
-// and after it numbers of its own.
+// A caller that leaves costs other callers nothing: before the take
+// nothing, and after it numbers of its own.
 func TestCallerWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := made(t, Definition{Mode: Strict})
@@ -280,9 +280,9 @@ func TestCallerWhoLeaves(t *testing.T) {
 	})
 }
 
-// A store that fails is asked again, ever more rarely, as long as a call waits.
-// The caller learns at its timeout what was wrong, but not where the database
-// is: that is in the log.
+// A store that fails is asked again, ever more rarely, as long as a call
+// waits. The caller learns at its timeout what was wrong, but not where the
+// database is: that is in the log.
 func TestStoreThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
@@ -373,8 +373,8 @@ func (h *hanging) Add(ctx context.Context, a store.Addition) (store.Record, erro
 	return h.Store.Add(ctx, a)
 }
 
-// Errors that no waiting mends come at once, and the record is read before the
-// next take.
+// Errors that no waiting mends come at once, and the record is read before
+// the next take.
 func TestErrorsThatNoWaitingMends(t *testing.T) {
 	for _, kind := range []error{store.ErrReplaced, lease.ErrRefused} {
 		st, s := made(t, Definition{})

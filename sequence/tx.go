@@ -10,18 +10,18 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// NextTx takes one number of a strict sequence through a store that writes in
-// its caller's transaction. If that transaction is rolled back, the number
-// comes again. Programs call sqlstore.SequenceTx, which calls NextTx for a
-// *sql.Tx.
+// NextTx takes one number of a strict sequence through a store that writes
+// in its caller's transaction. If that transaction is rolled back, the
+// number comes again. Programs call sqlstore.SequenceTx, which calls NextTx
+// for a *sql.Tx.
 //
-// In a dated sequence, period is an earlier period or the next one; 0 means the
-// present one in its zone, which may be over when the transaction commits. It
-// is 0 for a plain sequence.
+// In a dated sequence, period is an earlier period or the next one; 0 means
+// the present one in its zone, which may be over when the transaction
+// commits. It is 0 for a plain sequence.
 //
-// It keeps no state and tries once: if another transaction or program took a
-// number first, it returns [ErrRetry]. After any error roll the transaction
-// back.
+// It keeps no state and tries once: if another transaction or program took
+// a number first, it returns [ErrRetry]. After any error roll the
+// transaction back.
 func NextTx(ctx context.Context, st store.Store, name string, period int64) (Serial, error) {
 	s := &source{}
 	s.useStore(ctx, st, name, nil)
@@ -39,8 +39,8 @@ func NextTx(ctx context.Context, st store.Store, name string, period int64) (Ser
 	return c.serialOf(s.period, s.lastState.course.numberOf(got.from), s.world.Now()), nil
 }
 
-// openTx reads a sequence from which a transaction may take. The calendar is
-// nil of a plain one.
+// openTx reads a sequence from which a transaction may take. The calendar
+// is nil of a plain one.
 func (s *source) openTx(ctx context.Context, period int64) (c *calendar, err error) {
 	now, err := s.reread(ctx)
 	if err != nil {

@@ -118,9 +118,9 @@ func TestNextTxOfDays(t *testing.T) {
 	wantErrTx(t, at, st, ErrEnded, "2099")
 }
 
-// What others do between the read and the take sends the transaction back to
-// its beginning, unless they took the last number. A number that is taken and
-// not used would be a gap.
+// What others do between the read and the take sends the transaction back
+// to its beginning, unless they took the last number. A number that is
+// taken and not used would be a gap.
 func TestNextTxThatMeetsOthers(t *testing.T) {
 	plain, yearly := Definition{Max: new(int64(2))}, Definition{Pattern: "{year}-{n}"}
 	confirm := func(ctx context.Context, st store.Store) error {
@@ -193,7 +193,8 @@ func TestNextTxOfAStoreThatFails(t *testing.T) {
 	}
 }
 
-// A machine may know fewer zones than the one on which the sequence was made.
+// A machine may know fewer zones than the one on which the sequence was
+// made.
 func TestNextTxInAZoneThatIsNotThere(t *testing.T) {
 	ctx, st := strict(t, Definition{Pattern: "{year}-{n}", Zone: "Asia/Shanghai"})
 	r := st.record(t, name)

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// waitFor takes n ordinals in a row, or up to n where a row is not needed, and
-// waits for the store if it has to.
+// waitFor takes n ordinals in a row, or up to n where a row is not needed,
+// and waits for the store if it has to.
 func (s *Sequence) waitFor(ctx context.Context, n int64, row bool) (span, error) {
 	s.mu.Lock()
 	if s.closed {
@@ -66,9 +66,9 @@ func (s *Sequence) takeReady(n int64) (span, error) {
 
 func (s *Sequence) errClosed() error { return fmt.Errorf("sequence %q: %w", s.name, ErrClosed) }
 
-// atHand takes ordinals of the range taken ahead. If the row does not fit into
-// the rest, and the next range does not continue it, the rest is dropped, so
-// that numbers rise. mu is held.
+// atHand takes ordinals of the range taken ahead. If the row does not fit
+// into the rest, and the next range does not continue it, the rest is
+// dropped, so that numbers rise. mu is held.
 func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 	p := s.cur.Load()
 	if row {
@@ -92,8 +92,8 @@ func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 	return got, true
 }
 
-// followWith ends the piece in use and returns a later range, with the rest of
-// the piece where the range continues it. mu is held.
+// followWith ends the piece in use and returns a later range, with the rest
+// of the piece where the range continues it. mu is held.
 func (s *Sequence) followWith(later span) span {
 	if rest := s.cur.Load().seal(); rest.until == later.from {
 		later.from = rest.from
@@ -125,8 +125,9 @@ func (s *Sequence) keepRest(left span) {
 	s.cur.Store(left.piece(s.step))
 }
 
-// trimRest drops the part above two of the largest ranges, a rest of callers
-// that gave up: a confirmation counts on no program holding more. mu is held.
+// trimRest drops the part above two of the largest ranges, a rest of
+// callers that gave up: a confirmation counts on no program holding more.
+// mu is held.
 func (s *Sequence) trimRest() {
 	most := 2 * s.lastState.MaxRange
 	if s.cur.Load().left()+s.next.len() <= most {
@@ -138,8 +139,8 @@ func (s *Sequence) trimRest() {
 	s.cur.Store(rest.piece(s.step))
 }
 
-// serve gives out ordinals in the order of the queue, and returns the waiters
-// without any and the rest.
+// serve gives out ordinals in the order of the queue, and returns the
+// waiters without any and the rest.
 func serve(queue []*waiter, left span) (unserved []*waiter, _ span) {
 	for _, w := range queue {
 		n := min(w.n, left.len())

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// clock is the time of a kit. Outside of a bubble it moves when the test or a
-// wait moves it; inside, it moves with the time of the bubble.
+// clock is the time of a kit. Outside of a bubble it moves when the test or
+// a wait moves it; inside, it moves with the time of the bubble.
 type clock struct {
 	bubble bool
 
@@ -23,8 +23,8 @@ type clock struct {
 	last     time.Time // of the bubble, when the clock was last moved
 }
 
-// bubbleBefore is later than the time of any bubble, which begins in 2000, and
-// earlier than the time of any machine.
+// bubbleBefore is later than the time of any bubble, which begins in 2000,
+// and earlier than the time of any machine.
 var bubbleBefore = time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newClock(start time.Time) *clock {
@@ -40,8 +40,8 @@ func (c *clock) readTime() (time.Time, time.Duration) {
 	return c.wall, c.mono
 }
 
-// followBubble moves the clock by what passed in the bubble. The mutex must be
-// held.
+// followBubble moves the clock by what passed in the bubble. The mutex must
+// be held.
 func (c *clock) followBubble() {
 	if c.bubble {
 		now := time.Now()

@@ -21,8 +21,8 @@ var (
 
 // fence grants one node, until a fault.
 //
-// Invariant: a grant begins at from, and from is above all that was used of the
-// grants before.
+// Invariant: a grant begins at from, and from is above all that was used of
+// the grants before.
 type fence struct {
 	scheme *snowfence.Scheme
 	clock  *clock

@@ -1,6 +1,6 @@
 // Package snowfencetest is for tests of programs that make IDs. The test
-// controls the clock and the faults of a generator, and each run makes the same
-// IDs.
+// controls the clock and the faults of a generator, and each run makes the
+// same IDs.
 //
 //	func TestOrder(t *testing.T) {
 //		k := snowfencetest.New(t, 1)
@@ -10,9 +10,9 @@
 //		if err := shop.Order(ctx); !errors.Is(err, snowfence.ErrFenced) {
 //
 // Nothing waits: where a generator would wait for the next tick, the clock
-// moves instead. In a bubble of testing/synctest, the clock moves with the time
-// of the bubble, but does not begin in 2000, and waiting takes time of the
-// bubble.
+// moves instead. In a bubble of testing/synctest, the clock moves with the
+// time of the bubble, but does not begin in 2000, and waiting takes time of
+// the bubble.
 package snowfencetest
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Kit is a generator for a test, which controls its clock and its faults. It is
-// safe for concurrent use.
+// Kit is a generator for a test, which controls its clock and its faults.
+// It is safe for concurrent use.
 type Kit struct {
 	*snowfence.Generator // for the code under test; it ends with the test
 
@@ -34,9 +34,9 @@ type Kit struct {
 	fence *fence
 }
 
-// New returns a kit with the layout [snowfence.Default]. The seed decides its
-// node and when its clock starts, so that kits with different seeds make
-// different IDs, and kits with the same seed make the same IDs.
+// New returns a kit with the layout [snowfence.Default]. The seed decides
+// its node and when its clock starts, so that kits with different seeds
+// make different IDs, and kits with the same seed make the same IDs.
 func New(t testing.TB, seed uint64) *Kit {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.Default())
@@ -114,9 +114,9 @@ func (k *Kit) LoseLease() { k.fence.loseGrant() }
 // [snowfence.ErrFenced], until Restore.
 func (k *Kit) StoreUnreachable() { k.fence.cutGrants() }
 
-// SequenceFull uses up the sequence and stops the clock: the generator returns
-// [snowfence.ErrExhausted] until Advance or Restore. A [snowfence.Local] keeps
-// the IDs that it holds.
+// SequenceFull uses up the sequence and stops the clock: the generator
+// returns [snowfence.ErrExhausted] until Advance or Restore. A
+// [snowfence.Local] keeps the IDs that it holds.
 func (k *Kit) SequenceFull() {
 	k.clock.holdStill(true)
 	over, cancel := context.WithCancel(context.Background())

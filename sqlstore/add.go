@@ -9,9 +9,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Add implements [store.Store], in one statement. After a statement without a
-// row it reads: a record of another generation is not a record that was put
-// back. In a transaction of the caller it says nothing of the reason.
+// Add implements [store.Store], in one statement. After a statement without
+// a row it reads: a record of another generation is not a record that was
+// put back. In a transaction of the caller it says nothing of the reason.
 func (s *Store) Add(ctx context.Context, a store.Addition) (r store.Record, err error) {
 	longest := store.Record{Key: a.Key, Nonce: a.NonceAt(math.MaxInt64)}
 	if err := store.Check([]store.Write{{New: longest}}); err != nil {
@@ -68,8 +68,8 @@ const mysqlAdd = "UPDATE snowfence_lease SET nonce = CONCAT(?, '.', revision + 1
 	" prev_until = LAST_INSERT_ID(run_from), run_from = run_from + GREATEST(0, LEAST(?, ? - run_from))" +
 	" WHERE namespace = ? AND node = ? AND generation = ?"
 
-// addMySQL reads the rest of the record with the probe: it may be of a later
-// write. Then the nonce is none that a record has.
+// addMySQL reads the rest of the record with the probe: it may be of a
+// later write. Then the nonce is none that a record has.
 func addMySQL(
 	ctx context.Context, c querier, _ view, a store.Addition,
 ) (r store.Record, info serverInfo, err error) {
@@ -96,8 +96,8 @@ func addMySQL(
 	return r, info, nil
 }
 
-// sqliteAdd meets no row in a file that was rolled back; see sqliteUpdateOne.
-// Its last columns are the serverInfo.
+// sqliteAdd meets no row in a file that was rolled back; see
+// sqliteUpdateOne. Its last columns are the serverInfo.
 const sqliteAdd = "UPDATE OR IGNORE snowfence_lease SET nonce = ? || '.' || (revision + 1), revision = revision + 1," +
 	" prev_until = run_from, run_from = run_from + MAX(0, MIN(?, ? - run_from)), swaps = swaps + 1," +
 	" seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1" +

@@ -40,21 +40,22 @@ type Dialect struct {
 	// bind writes a query with '?' as the driver wants it.
 	bind func(query string, args []any) (string, []any)
 
-	// exclusive runs do in a transaction that excludes others at the same work.
+	// exclusive runs do in a transaction that excludes others at the same
+	// work.
 	exclusive func(ctx context.Context, c querier, do func() error) error
 
 	// open checks a database at its first use.
 	open func(context.Context, *sql.Conn) (*file, error)
 
-	// openTx looks at a file in a caller's transaction; nil where statements
-	// that write tell all.
+	// openTx looks at a file in a caller's transaction; nil where
+	// statements that write tell all.
 	openTx func(context.Context, querier) (*file, serverInfo, error)
 
 	// swap writes, but not to data that is older than the view of it.
 	swap func(ctx context.Context, c querier, v view, writes []store.Write, errs []error) (serverInfo, error)
 
-	// add carries out an addition. The record has no nonce if the statement met
-	// no row.
+	// add carries out an addition. The record has no nonce if the statement
+	// met no row.
 	add func(ctx context.Context, c querier, v view, a store.Addition) (store.Record, serverInfo, error)
 
 	// stamp makes a record that was written in a savepoint look like every
@@ -87,8 +88,8 @@ const version = "3"
 const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta" +
 	" (name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
 
-// prepareTables checks the database and makes missing tables, unless that was
-// done.
+// prepareTables checks the database and makes missing tables, unless that
+// was done.
 func (s *Store) prepareTables(ctx context.Context, c *sql.Conn) error {
 	s.mu.Lock()
 	ready := s.ready
@@ -114,8 +115,8 @@ func (s *Store) prepareTables(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// unless returns the check of a server, by a SELECT of why it must not be used;
-// "" if it may.
+// unless returns the check of a server, by a SELECT of why it must not be
+// used; "" if it may.
 func unless(unfit string) func(context.Context, *sql.Conn) (*file, error) {
 	return func(ctx context.Context, c *sql.Conn) (*file, error) {
 		var version, refusal string
@@ -136,15 +137,16 @@ func unless(unfit string) func(context.Context, *sql.Conn) (*file, error) {
 	}
 }
 
-// lookalikes speak the protocol of a dialect, and have a mark in their version.
-// They lack what shows a restore: xmin, the position of a log, or triggers.
+// lookalikes speak the protocol of a dialect, and have a mark in their
+// version. They lack what shows a restore: xmin, the position of a log, or
+// triggers.
 var lookalikes = []struct{ mark, name string }{
 	{"CockroachDB", "CockroachDB"}, {"-YB-", "YugabyteDB"}, {"TiDB", "TiDB"},
 }
 
 // makeTables makes the tables where there are none, unless an administrator
-// did, and the database's random identity, unless another program was faster.
-// The table that is asked for comes last.
+// did, and the database's random identity, unless another program was
+// faster. The table that is asked for comes last.
 func (s *Store) makeTables(ctx context.Context, c *sql.Conn) error {
 	id, err := s.readMeta(ctx, c, "id")
 	missing := s.dialect.errors.hasCode(err, s.dialect.errors.noTable)
@@ -198,7 +200,8 @@ func (s *Store) readMeta(ctx context.Context, c *sql.Conn, name string) (value s
 }
 
 // explainDenied adds to a missing right the statements by which an
-// administrator makes the tables for the user. Other errors stay as they are.
+// administrator makes the tables for the user. Other errors stay as they
+// are.
 func (s *Store) explainDenied(ctx context.Context, c *sql.Conn, err error) error {
 	if !s.dialect.errors.hasCode(err, s.dialect.errors.noRight) {
 		return err

@@ -27,8 +27,8 @@ type errorTexts struct {
 	advice  map[string]string  // what to do, by code
 }
 
-// hasCode reports whether an error has one of the codes. The error of a failed
-// commit does not count.
+// hasCode reports whether an error has one of the codes. The error of a
+// failed commit does not count.
 func (e errorTexts) hasCode(err error, codes []string) bool {
 	var undone *commitError
 	return err != nil && !errors.As(err, &undone) && slices.Contains(codes, e.code(err))
@@ -115,8 +115,8 @@ var sqliteAdvice = map[string]string{
 	"deadline":               sqliteLocked + "; or the disk is too slow",
 }
 
-// sqliteCode returns the first message in an error. An index beside the file
-// that cannot grow (4874) is an I/O error to SQLite.
+// sqliteCode returns the first message in an error. An index beside the
+// file that cannot grow (4874) is an I/O error to SQLite.
 func sqliteCode(err error) (code string) {
 	text := err.Error()
 	if strings.Contains(text, "(4874)") {
@@ -138,8 +138,8 @@ func sqliteCode(err error) (code string) {
 const poolerDrops = "a pooler between this program and the server drops or mixes up prepared statements: for pgx set " +
 	"default_query_exec_mode=exec in the URL"
 
-// postgresErrors go by SQLSTATE. Busy are serialization failure, deadlock, lock
-// not available.
+// postgresErrors go by SQLSTATE. Busy are serialization failure, deadlock,
+// lock not available.
 var postgresErrors = errorTexts{
 	code: func(err error) string {
 		var coded interface{ SQLState() string }
@@ -200,8 +200,8 @@ var mysqlErrors = errorTexts{
 	},
 }
 
-// mysqlCode returns the number that begins the text of an error, or of an error
-// in it.
+// mysqlCode returns the number that begins the text of an error, or of an
+// error in it.
 func mysqlCode(err error) (code string) {
 	for err != nil {
 		if rest, ok := strings.CutPrefix(err.Error(), "Error "); ok && len(rest) >= 4 {

@@ -31,7 +31,8 @@ func TestErrors(t *testing.T) {
 		{SQLite(), errors.New("sqlite3: database table is locked"), true, "keeps a table locked"},
 		{SQLite(), errors.New("attempt to write a readonly database (8)"), false, "may not write the file"},
 		{SQLite(), errors.New("disk I/O error (522)"), false, "the disk fails"},
-		// A file that exists, on a full disk: the index beside it cannot grow.
+		// A file that exists, on a full disk: the index beside it cannot
+		// grow.
 		{SQLite(), errors.New("disk I/O error (4874)"), false, "the disk is full: make room"},
 		{SQLite(), errors.New("database disk image is malformed (11)"), false, "replace it by a backup"},
 		{SQLite(), full, false, "the disk is full: make room"},
@@ -70,8 +71,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What pgx says of a server that does not run had its address four times, and a
-// caller of Next read it, with the user.
+// What pgx says of a server that does not run had its address four times,
+// and a caller of Next read it, with the user.
 func TestNoConnection(t *testing.T) {
 	refused := "10.0.0.7:5432 (db.example): dial error: dial tcp 10.0.0.7:5432: connect: connection refused"
 	lookup := "lookup db.example on 10.0.0.2:53: no such host"

@@ -26,14 +26,15 @@ type file struct {
 	denial error    // why this user may not write it: he may only read the database
 }
 
-// files are a database, its log and its shared memory. A nil one did not exist.
+// files are a database, its log and its shared memory. A nil one did not
+// exist.
 type files [3]os.FileInfo
 
 var suffixes = [len(files{})]string{"", "-wal", "-shm"}
 
 func openFile(path string) (*file, error) {
-	// Never opened: closing a second descriptor would drop SQLite's locks in
-	// this process.
+	// Never opened: closing a second descriptor would drop SQLite's locks
+	// in this process.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the file %s was deleted while it was opened: try again", path)
@@ -59,8 +60,8 @@ func newFile(path string, info os.FileInfo) *file {
 	return &file{path: path, info: info, number: fmt.Sprintf(":%d", disk.Inode(info))}
 }
 
-// oneName refuses a file with several names, because each name has side files
-// of its own.
+// oneName refuses a file with several names, because each name has side
+// files of its own.
 func oneName(path string, names uint64, mounted bool) error {
 	if names > 1 {
 		return fmt.Errorf("the file %s has %d names (hard links), and SQLite keeps the last commits beside each "+
@@ -88,8 +89,8 @@ func (f *file) presentFiles() (now files, err error) {
 }
 
 // checkFiles reports whether the path still leads to the same files. Grants
-// written into others protect nothing, because programs that open the path do
-// not see them.
+// written into others protect nothing, because programs that open the path
+// do not see them.
 func (f *file) checkFiles(used files) error {
 	now, err := f.presentFiles()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// serverInfo is a server's own description in the statement that read or wrote:
-// a pool or proxy may change servers at any time. Its row has the columns of a
-// record, and the Namespace "", which no record has.
+// serverInfo is a server's own description in the statement that read or
+// wrote: a pool or proxy may change servers at any time. Its row has the
+// columns of a record, and the Namespace "", which no record has.
 type serverInfo struct {
 	id      string // who it is, with the tables: Holder
 	system  string // what servers with copies of the data share: Nonce
@@ -27,14 +27,15 @@ type serverInfo struct {
 	idBack   bool   // the one with the identity was not
 }
 
-// errReloaded means that something other than a swap put rows back. The data
-// now has another identity, and the result does not count.
+// errReloaded means that something other than a swap put rows back. The
+// data now has another identity, and the result does not count.
 var errReloaded = errors.New("the data was restored by another program, from a dump or by hand; " +
 	"it now has another identity: try again")
 
 // Identity implements [store.Store]: all namespaces share one. It costs
-// nothing, because each statement tells it. A database file that was deleted or
-// replaced is a [store.ErrReplaced], here and in all other methods.
+// nothing, because each statement tells it. A database file that was
+// deleted or replaced is a [store.ErrReplaced], here and in all other
+// methods.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
 	known := s.lastInfo.id != ""
@@ -75,8 +76,8 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	})
 }
 
-// wentBack completes a server's description, and reports whether data of the
-// known identity has lost something.
+// wentBack completes a server's description, and reports whether data of
+// the known identity has lost something.
 func (v view) wentBack(info *serverInfo) (bool, error) {
 	if v.file != nil && info.dataID != "" {
 		info.id = info.dataID + v.file.number
@@ -91,8 +92,8 @@ func (v view) wentBack(info *serverInfo) (bool, error) {
 	return info.reloaded || info.refusal == "" && info.id == v.lastInfo.id && info.position < v.lastInfo.position, nil
 }
 
-// noteServer keeps a server's description in a use that began as the given one.
-// After an error its result must not be used.
+// noteServer keeps a server's description in a use that began as the given
+// one. After an error its result must not be used.
 func (s *Store) noteServer(info serverInfo, began int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +131,8 @@ func (s *Store) putBack(ctx context.Context, c querier, f *file) (back bool, err
 }
 
 // newIdentity gives the data another identity if rows were put back or are
-// gone, or if it still has the suspect one. It is one transaction, so everybody
-// notices once.
+// gone, or if it still has the suspect one. It is one transaction, so
+// everybody notices once.
 func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect string) error {
 	if back, err := s.putBack(ctx, c, f); err != nil || !back && suspect == "" {
 		return err
@@ -158,8 +159,8 @@ func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect s
 	return err
 }
 
-// renewIdentity gives the data another identity. It writes the witness before
-// the commit: a program that sees the new identity finds it there.
+// renewIdentity gives the data another identity. It writes the witness
+// before the commit: a program that sees the new identity finds it there.
 func (d Dialect) renewIdentity(ctx context.Context, c querier, f *file) error {
 	id := rand.Text() // has no quotes
 	for _, step := range d.renewals {

@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// kept holds the connection of a store's leases, so that a renewal waits for no
-// transaction of the application. It is empty while a call uses the connection;
-// nil replaces a dropped connection.
+// kept holds the connection of a store's leases, so that a renewal waits
+// for no transaction of the application. It is empty while a call uses the
+// connection; nil replaces a dropped connection.
 type kept chan *sql.Conn
 
 // keepConnection takes a connection out of the pool for all leases of the
@@ -48,8 +48,8 @@ func (s *Store) connection(ctx context.Context) (c *sql.Conn, giveBack func(drop
 	return s.ownConnection(ctx, k, c)
 }
 
-// ownConnection returns the kept connection, or another one that it keeps from
-// now on.
+// ownConnection returns the kept connection, or another one that it keeps
+// from now on.
 func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Conn, func(drop bool), error) {
 	if c == nil {
 		var err error
@@ -67,8 +67,8 @@ func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Co
 	}, nil
 }
 
-// eitherConnection waits for the pool, and for the kept connection if there is
-// one.
+// eitherConnection waits for the pool, and for the kept connection if there
+// is one.
 func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(drop bool), error) {
 	pooled := func(c *sql.Conn, err error) (*sql.Conn, func(bool), error) {
 		return c, func(bad bool) {
@@ -105,8 +105,8 @@ func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(d
 	}
 }
 
-// close gives the connection back to the pool, at the latest when the call ends
-// that uses it.
+// close gives the connection back to the pool, at the latest when the call
+// ends that uses it.
 func (k kept) close() {
 	end := func(c *sql.Conn) {
 		if c != nil {
@@ -124,9 +124,9 @@ func (k kept) close() {
 // drop closes a connection, which does not go back to the pool.
 func drop(c *sql.Conn) { _ = c.Raw(func(any) error { return driver.ErrBadConn }) }
 
-// serverAnswers reports whether the server answers at all, after a statement
-// had no answer. It drops the idle connections that are silent: they are as old
-// as the silent one.
+// serverAnswers reports whether the server answers at all, after a
+// statement had no answer. It drops the idle connections that are silent:
+// they are as old as the silent one.
 func (s *Store) serverAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -13,41 +13,41 @@ import (
 )
 
 // MySQL is the dialect of MySQL 8.0 and MariaDB 10.6, and later ones. Use
-// go-sql-driver/mysql, or a driver with errors that begin with "Error 1062".
-// Its settings (parseTime, clientFoundRows, interpolateParams, collation, …) do
-// not matter. The tables are made in the connection's database, with keys
-// compared byte by byte.
+// go-sql-driver/mysql, or a driver with errors that begin with "Error
+// 1062". Its settings (parseTime, clientFoundRows, interpolateParams,
+// collation, …) do not matter. The tables are made in the connection's
+// database, with keys compared byte by byte.
 //
-// A lease keeps one connection of the *sql.DB, so that its renewals wait for no
-// transaction. A pool of one is refused. A call without an answer fails after
-// five seconds at most, and ends its connection.
+// A lease keeps one connection of the *sql.DB, so that its renewals wait
+// for no transaction. A pool of one is refused. A call without an answer
+// fails after five seconds at most, and ends its connection.
 //
-// Each statement also asks the server for its identity and whether it is safe.
-// The store refuses a server that is read_only, or that does not sync commits
-// to the disk: innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and
-// sync_binlog 1 where there is a binary log. It also refuses READ UNCOMMITTED
-// and autocommit=0.
+// Each statement also asks the server for its identity and whether it is
+// safe. The store refuses a server that is read_only, or that does not sync
+// commits to the disk: innodb_flush_log_at_trx_commit must be 1 (or
+// MariaDB's 3), and sync_binlog 1 where there is a binary log. It also
+// refuses READ UNCOMMITTED and autocommit=0.
 //
 // The store identifies a server by server_uuid (MariaDB: server_id, which
-// differs between replicas). After a failover, grants start above all that the
-// old server can have granted. The failover must stop the old server first:
-// with two servers that accept writes, programs make the same IDs. In a Galera
-// cluster and in group replication, connect all programs to the same member,
-// because others may answer with old data. Over a proxy that sends writes to
-// one server and reads to another, no lease gets a grant.
+// differs between replicas). After a failover, grants start above all that
+// the old server can have granted. The failover must stop the old server
+// first: with two servers that accept writes, programs make the same IDs.
+// In a Galera cluster and in group replication, connect all programs to the
+// same member, because others may answer with old data. Over a proxy that
+// sends writes to one server and reads to another, no lease gets a grant.
 //
-// The store notices a restored dump, because its tables were made in another
-// second, and a renamed table, also while programs run. A trigger on each table
-// notices data that is put back into the same tables. In MariaDB the time of
-// the identity's row shows it, too (snowfence_meta has system versioning, which
-// dumps leave out). Without the right to make triggers (Report says so), the
-// store does not notice a reload of only snowfence_lease, and in MySQL no
-// reload of only data.
+// The store notices a restored dump, because its tables were made in
+// another second, and a renamed table, also while programs run. A trigger
+// on each table notices data that is put back into the same tables. In
+// MariaDB the time of the identity's row shows it, too (snowfence_meta has
+// system versioning, which dumps leave out). Without the right to make
+// triggers (Report says so), the store does not notice a reload of only
+// snowfence_lease, and in MySQL no reload of only data.
 //
-// Only running programs notice data that is put back in other ways, such as by
-// an UPDATE, a flashback or an imported tablespace: docs/choose/stores.md has a
-// table. Run "snowfence store restored" before programs start. The triggers
-// were tested on MariaDB only.
+// Only running programs notice data that is put back in other ways, such as
+// by an UPDATE, a flashback or an imported tablespace:
+// docs/choose/stores.md has a table. Run "snowfence store restored" before
+// programs start. The triggers were tested on MariaDB only.
 func MySQL() Dialect {
 	return Dialect{
 		name: "mysql",
@@ -86,9 +86,9 @@ func MySQL() Dialect {
 	}
 }
 
-// mysqlTriggers make another identity when something other than a swap inserts
-// a row of a lease or the row with the identity. No row has the name ”, so
-// swaps do not wait for each other's lock of the identity.
+// mysqlTriggers make another identity when something other than a swap
+// inserts a row of a lease or the row with the identity. No row has the
+// name ”, so swaps do not wait for each other's lock of the identity.
 var mysqlTriggers = []string{
 	"CREATE TRIGGER snowfence_lease_reload AFTER INSERT ON snowfence_lease FOR EACH ROW UPDATE snowfence_meta" +
 		" SET value = CONCAT(UUID()) WHERE name = IF(@snowfence_swap IS NULL, 'id', '')",
@@ -98,8 +98,8 @@ var mysqlTriggers = []string{
 
 // mysqlProbe reads a serverInfo. Comments are for MySQL alone, which has a
 // server_uuid, or for MariaDB alone, which knows when a row was written. A
-// restored table was made in another second, which is the same number in every
-// time zone, and not known while the table changes.
+// restored table was made in another second, which is the same number in
+// every time zone, and not known while the table changes.
 const mysqlProbe = "SELECT '', 0, '', 0, 0, " + mysqlMark + ", 0, 0," +
 	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
 	" COALESCE(CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */), 'no id'), ':', t.made)," +
@@ -108,8 +108,9 @@ const mysqlProbe = "SELECT '', 0, '', 0, 0, " + mysqlMark + ", 0, 0," +
 	" UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE()" +
 	" AND table_name = 'snowfence_lease') AS made) t LEFT JOIN snowfence_meta ON name = 'id'"
 
-// mysqlMark is a number of the server. A write returns it as its last inserted
-// ID: so it shows where a proxy sends the write, and where the read after it.
+// mysqlMark is a number of the server. A write returns it as its last
+// inserted ID: so it shows where a proxy sends the write, and where the
+// read after it.
 const mysqlMark = "CAST(CONV(LEFT(MD5(CONCAT(@@server_id /*!80000 , ':', @@server_uuid */)), 15), 16, 10)" +
 	" AS SIGNED)"
 
@@ -132,8 +133,8 @@ const mysqlRefusal = "CASE" +
 	" ELSE '' END"
 
 // mysqlBind writes the parameters into the query, because the driver would
-// prepare and close a statement for each. Texts are hexadecimal numbers, which
-// mean the same in every sql_mode.
+// prepare and close a statement for each. Texts are hexadecimal numbers,
+// which mean the same in every sql_mode.
 func mysqlBind(query string, args []any) (string, []any) {
 	var b strings.Builder
 	rest := query
@@ -176,7 +177,8 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 	" ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
 // mysqlSwap tells the triggers that its rows are a swap, and leaves the
-// connection as it was: rows that the owner puts back later have to be noticed.
+// connection as it was: rows that the owner puts back later have to be
+// noticed.
 func mysqlSwap(
 	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
@@ -205,7 +207,8 @@ func mysqlSwap(
 		if err != nil {
 			return err
 		}
-		// This holds whether the connection counts found rows or changed ones.
+		// This holds whether the connection counts found rows or changed
+		// ones.
 		if done == int64(len(writes)) {
 			clear(errs)
 			_, info, err = records(c.QueryContext(ctx, mysqlProbe))
@@ -214,8 +217,8 @@ func mysqlSwap(
 		if _, err := mysqlBatch(ctx, c, mysqlInsert, writes, true); err != nil {
 			return err
 		}
-		// Counts of affected rows depend on the connection's settings, nonces
-		// do not.
+		// Counts of affected rows depend on the connection's settings,
+		// nonces do not.
 		keys := make([]store.Key, len(writes))
 		for i, w := range writes {
 			keys[i] = w.New.Key
@@ -266,8 +269,8 @@ func mysqlRead(ctx context.Context, c querier, keys ...store.Key) ([]store.Recor
 	return records(c.QueryContext(ctx, query))
 }
 
-// mysqlSwapOne needs no transaction. The nonce is new, so a row that is found
-// is also changed. The mark is of the server that wrote.
+// mysqlSwapOne needs no transaction. The nonce is new, so a row that is
+// found is also changed. The mark is of the server that wrote.
 func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result error, mark int64, err error) {
 	query, _ := mysqlBind(mysqlUpdateOne, append(values(w), w.Old))
 	res, err := c.ExecContext(ctx, query)
@@ -277,8 +280,8 @@ func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result error, 
 	return result, mark, err
 }
 
-// mysqlExclusive uses no transaction, because CREATE TABLE would end it. DDL is
-// atomic here, and waits for open transactions for 30 s at most.
+// mysqlExclusive uses no transaction, because CREATE TABLE would end it.
+// DDL is atomic here, and waits for open transactions for 30 s at most.
 func mysqlExclusive(ctx context.Context, c querier, do func() error) (err error) {
 	var got int
 	if err := c.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK('snowfence_schema', 30), 0)").Scan(&got); err != nil {

@@ -10,11 +10,12 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Open leases a node from db and returns a generator on it. It makes missing
-// tables, and the namespace "default". Other namespaces it makes in SQLite
-// only. On a shared server, make them once with lease.Operator.Create or
-// "snowfence namespace create". Closing the generator ends the lease. Nil
-// options use the defaults; see lease.Generator.
+// Open leases a node from db and returns a generator on it. It makes
+// missing tables, and the namespace "default". Other namespaces it makes in
+// SQLite only. On a shared server, make them once with
+// lease.Operator.Create or "snowfence namespace create". Closing the
+// generator ends the lease. Nil options use the defaults; see
+// lease.Generator.
 func Open(ctx context.Context, db *sql.DB, d Dialect, o *lease.Options) (*snowfence.Generator, error) {
 	st, err := New(db, d)
 	if err != nil {
@@ -28,20 +29,21 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, o *lease.Options) (*snowfe
 	return lease.Generator(ctx, st, &opts)
 }
 
-// ErrNoTables means that a store of [NewReadOnly] is over a database without
-// the tables.
+// ErrNoTables means that a store of [NewReadOnly] is over a database
+// without the tables.
 var ErrNoTables = errors.New("the database has no tables of Snowfence")
 
-// NewReadOnly returns a store that changes nothing, for tools that inspect a
-// store. It needs only the right to read. It returns [store.ErrReadOnly] if it
-// would have to write, also when it notices that the data was restored.
+// NewReadOnly returns a store that changes nothing, for tools that inspect
+// a store. It needs only the right to read. It returns [store.ErrReadOnly]
+// if it would have to write, also when it notices that the data was
+// restored.
 func NewReadOnly(db *sql.DB, d Dialect) (*Store, error) {
 	open := d.open
 	d.open = func(ctx context.Context, c *sql.Conn) (*file, error) {
 		f, err := open(ctx, c)
 		if f != nil {
-			// Also beside connections that cannot write: the witness tells of a
-			// restored file.
+			// Also beside connections that cannot write: the witness tells
+			// of a restored file.
 			f.blind, f.looks = false, true
 		}
 		return f, err

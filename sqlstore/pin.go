@@ -10,20 +10,20 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// The last connection of all processes that closes deletes the side files, and
-// the next one makes new ones, which does no harm. While we have a connection
-// open, only a program that deletes or replaces them can change them. Programs
-// that come later then use other files, and neither side sees the other's
-// commits. So one connection stays open while there are leases, and each use
-// compares the files.
+// The last connection of all processes that closes deletes the side files,
+// and the next one makes new ones, which does no harm. While we have a
+// connection open, only a program that deletes or replaces them can change
+// them. Programs that come later then use other files, and neither side
+// sees the other's commits. So one connection stays open while there are
+// leases, and each use compares the files.
 
 // maxSeen bounds the connections remembered without leases; then it starts
 // over.
 const maxSeen = 16
 
 // Pin implements [store.Store]: it keeps one connection. Over a server no
-// transaction of the application can then delay a renewal, so a pool of one is
-// refused. Over SQLite, a pool without a spare one goes without: each
+// transaction of the application can then delay a renewal, so a pool of one
+// is refused. Over SQLite, a pool without a spare one goes without: each
 // connection is then compared with itself.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 	if _, err := s.Identity(ctx, ""); err != nil {
@@ -75,8 +75,8 @@ func (s *Store) unpin() {
 	}
 }
 
-// sideFilesFor returns the side files of a connection, and [store.ErrReplaced]
-// before a write if they are no longer at the path.
+// sideFilesFor returns the side files of a connection, and
+// [store.ErrReplaced] before a write if they are no longer at the path.
 func (s *Store) sideFilesFor(ctx context.Context, c *sql.Conn, why purpose) (files, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +96,8 @@ func (s *Store) sideFilesFor(ctx context.Context, c *sql.Conn, why purpose) (fil
 	return used, s.checkFiles(used)
 }
 
-// firstSideFiles returns the side files from when a connection was first used.
-// mu is held.
+// firstSideFiles returns the side files from when a connection was first
+// used. mu is held.
 func (s *Store) firstSideFiles(ctx context.Context, c *sql.Conn) (used files, err error) {
 	var id any // the connection itself, so that no later one has its address
 	err = c.Raw(func(conn any) error {
@@ -136,9 +136,9 @@ func (s *Store) checkPinned(ctx context.Context) error {
 	return s.explainError(s.checkFiles(s.sideFiles))
 }
 
-// checkFiles compares the files with a connection's side files. A replaced file
-// stays replaced: no program sees what its connections write, whatever comes in
-// its place. mu is held.
+// checkFiles compares the files with a connection's side files. A replaced
+// file stays replaced: no program sees what its connections write, whatever
+// comes in its place. mu is held.
 func (s *Store) checkFiles(used files) error {
 	if s.file == nil || s.replacement != nil {
 		return s.replacement
@@ -150,9 +150,9 @@ func (s *Store) checkFiles(used files) error {
 	return err
 }
 
-// pinned is the connection that stays open while there are leases. Reads and
-// renewals use it when it is free: prepared statements halve their cost, and
-// its own last write saves reading the file again.
+// pinned is the connection that stays open while there are leases. Reads
+// and renewals use it when it is free: prepared statements halve their
+// cost, and its own last write saves reading the file again.
 //
 // It begins no transaction, because a failed one may cost the connection.
 type pinned struct {
@@ -162,9 +162,9 @@ type pinned struct {
 	statements map[string]*sql.Stmt // by their text; nil when the connection is closed
 }
 
-// preparedStatement returns a prepared statement and a function that ends its
-// use. It is nil when the connection is in use or gone. There are about 15:
-// keys are asked for in powers of two.
+// preparedStatement returns a prepared statement and a function that ends
+// its use. It is nil when the connection is in use or gone. There are about
+// 15: keys are asked for in powers of two.
 func (p *pinned) preparedStatement(ctx context.Context, query string) (*sql.Stmt, func()) {
 	if p == nil || !p.mu.TryLock() {
 		return nil, nil

@@ -12,41 +12,44 @@ import (
 )
 
 // PostgreSQL is the dialect of PostgreSQL 12 and later. The driver's errors
-// must have an SQLState method, as in jackc/pgx (stdlib) and lib/pq. A pooler
-// needs a setting in the URL: pgbouncer with pgx
-// default_query_exec_mode=exec, with lib/pq binary_parameters=yes. Connections
-// must not put savepoints around statements.
+// must have an SQLState method, as in jackc/pgx (stdlib) and lib/pq. A
+// pooler needs a setting in the URL: pgbouncer with pgx
+// default_query_exec_mode=exec, with lib/pq binary_parameters=yes.
+// Connections must not put savepoints around statements.
 //
-// A lease keeps one connection of the *sql.DB, so that its renewals wait for no
-// transaction. A pool of one is refused. A call without an answer fails after
-// five seconds at most, and ends its connection.
+// A lease keeps one connection of the *sql.DB, so that its renewals wait
+// for no transaction. A pool of one is refused. A call without an answer
+// fails after five seconds at most, and ends its connection.
 //
-// The tables are made in the first schema of the search_path. All programs must
-// see the same tables.
+// The tables are made in the first schema of the search_path. All programs
+// must see the same tables.
 //
-// Each use checks the server. The store refuses a server that is a standby, is
-// read-only or runs with fsync=off. If synchronous_commit is off, the store's
-// transactions turn it on.
+// Each use checks the server. The store refuses a server that is a standby,
+// is read-only or runs with fsync=off. If synchronous_commit is off, the
+// store's transactions turn it on.
 //
 // The store notices a failover by the timeline. Grants then start above all
-// that the old server can have granted. The failover must stop the old primary
-// before it promotes another: with two primaries, programs make the same IDs.
+// that the old server can have granted. The failover must stop the old
+// primary before it promotes another: with two primaries, programs make the
+// same IDs.
 //
-// The store notices a restored dump, whole or data alone, of one table or both:
-// each row names the transaction that wrote it, and PostgreSQL knows the real
-// one. Then, or if rows are missing when a program opens the database, the data
-// gets another identity, and grants start above all earlier ones. An UPDATE by
-// hand, an ALTER TABLE that rewrites the table, and pg_upgrade do the same.
-// VACUUM, CLUSTER, REINDEX and a new tablespace do not.
+// The store notices a restored dump, whole or data alone, of one table or
+// both: each row names the transaction that wrote it, and PostgreSQL knows
+// the real one. Then, or if rows are missing when a program opens the
+// database, the data gets another identity, and grants start above all
+// earlier ones. An UPDATE by hand, an ALTER TABLE that rewrites the table,
+// and pg_upgrade do the same. VACUUM, CLUSTER, REINDEX and a new tablespace
+// do not.
 //
 // Where the functions of the cluster's number or of the log are closed, as
 // managed databases have it, the identity does without them.
-// docs/choose/stores.md says what goes unnoticed then. [SequenceTx] needs them.
+// docs/choose/stores.md says what goes unnoticed then. [SequenceTx] needs
+// them.
 //
 // Only running programs notice a copy of the data folder, or a base backup,
-// that is started without recovery.signal. Nothing notices a namespace that a
-// restored dump lacks and that is created again. docs/choose/stores.md has a
-// table. Run "snowfence store restored" before programs start.
+// that is started without recovery.signal. Nothing notices a namespace that
+// a restored dump lacks and that is created again. docs/choose/stores.md
+// has a table. Run "snowfence store restored" before programs start.
 func PostgreSQL() Dialect {
 	return Dialect{
 		name: "postgres",
@@ -84,10 +87,10 @@ func PostgreSQL() Dialect {
 const postgresRefusals = `WHEN pg_is_in_recovery() THEN 'this server is a standby: connect to the primary (target_session_attrs=read-write with several hosts)'
 		WHEN current_setting('transaction_read_only') = 'on' THEN 'the connection is read-only: connect to the primary, and leave default_transaction_read_only off'`
 
-// postgresProbe reads a serverInfo. It takes the timeline that is written to:
-// the control file still has the old one after a promotion. It reads the oids
-// each time: a copied database (TEMPLATE) has others. The flushed part of the
-// log survives a crash.
+// postgresProbe reads a serverInfo. It takes the timeline that is written
+// to: the control file still has the old one after a promotion. It reads
+// the oids each time: a copied database (TEMPLATE) has others. The flushed
+// part of the log survives a crash.
 const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint,
 	i.system || ':' || coalesce(nullif(i.timeline, 0)::text, '-') || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
 		` + postgresRefusals + `
@@ -132,8 +135,8 @@ const (
 	// savepoint would have its own.
 	postgresXID = `(txid_current() & 4294967295)::text::xid`
 
-	// postgresChanged is one statement, so the rows and their count are of one
-	// moment.
+	// postgresChanged is one statement, so the rows and their count are of
+	// one moment.
 	postgresChanged = `SELECT l.back + m.back > 0 OR l.rows <> coalesce(m.rows, -1), '', 0
 		FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_lease) l,
 		(SELECT max(CASE name WHEN 'rows' THEN value END)::bigint AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_meta) m`
@@ -141,8 +144,8 @@ const (
 	postgresItems = `w AS MATERIALIZED (SELECT * FROM json_to_recordset(?::json) AS w("Old" text, "Namespace" text, "Node" bigint, "Nonce" text, "Revision" bigint, "Generation" bigint,
 		"From" bigint, "Until" bigint, "PrevUntil" bigint, "Holder" text, "Label" text, "Veto" text, "At" bigint, "Data" text))`
 
-	// postgresUpdate skips rows that something else wrote: they would look like
-	// ours afterwards.
+	// postgresUpdate skips rows that something else wrote: they would look
+	// like ours afterwards.
 	postgresUpdate = `u AS (UPDATE snowfence_lease l SET nonce = w."Nonce", revision = w."Revision", generation = w."Generation", run_from = w."From", until = w."Until", prev_until = w."PrevUntil",
 			holder = w."Holder", label = w."Label", veto = w."Veto", written_at = w."At", data = w."Data", xid = ` + postgresXID + `
 		FROM w WHERE w."Old" <> '' AND l.namespace = w."Namespace" AND l.node = w."Node" AND l.nonce = w."Old" AND l.xmin = l.xid RETURNING l.namespace, l.node, l.nonce)`
@@ -169,8 +172,8 @@ const (
 	SELECT k.namespace, k.node, k.nonce, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
 	UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
-	// Both swap a JSON array in the order of the keys, which is the order of
-	// the locks. Renewals are updates alone.
+	// Both swap a JSON array in the order of the keys, which is the order
+	// of the locks. Renewals are updates alone.
 	postgresRenew   = "WITH " + postgresItems + ", " + postgresUpdate + ", k AS (SELECT * FROM u), " + postgresDone
 	postgresSwapAll = "WITH " + postgresItems + ", " + postgresUpdate + ", " + postgresInsert +
 		", k AS (SELECT * FROM u UNION ALL SELECT * FROM i), " + postgresDone
@@ -206,9 +209,9 @@ func postgresSwap(ctx context.Context, c querier, v view, writes []store.Write, 
 	return info, nil
 }
 
-// postgresStamp writes the record once more: the row that it replaces names the
-// savepoint, and so the new one does. So do the counts of rows, which were
-// written with a new record.
+// postgresStamp writes the record once more: the row that it replaces names
+// the savepoint, and so the new one does. So do the counts of rows, which
+// were written with a new record.
 func postgresStamp(ctx context.Context, c querier, r store.Record) error {
 	var ok bool
 	err := c.QueryRowContext(ctx, "UPDATE snowfence_lease SET xid = xmin WHERE namespace = $1 AND node = $2"+
@@ -233,14 +236,15 @@ var postgresRenewed = []string{
 		" WHEN 'id' THEN ? WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",
 }
 
-// postgresExclusive takes a lock, because concurrent CREATE TABLE IF NOT EXISTS
-// fails.
+// postgresExclusive takes a lock, because concurrent CREATE TABLE IF NOT
+// EXISTS fails.
 func postgresExclusive(ctx context.Context, c querier, do func() error) error {
 	return transaction(ctx, c, do, "BEGIN", "SET LOCAL synchronous_commit = on",
 		"SELECT pg_advisory_xact_lock(7598812366131129701)")
 }
 
-// postgresUnfit names settings that would fail later with less clear errors.
+// postgresUnfit names settings that would fail later with less clear
+// errors.
 const postgresUnfit = `SELECT CASE WHEN current_setting('server_version_num')::int < 120000
 	THEN 'the server has version ' || current_setting('server_version') || ', and 12 or later is needed'
 	` + postgresRefusals + `

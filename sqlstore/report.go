@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// Finding is one setting or state of the database that the store depends on.
+// Finding is one setting or state of the database that the store depends
+// on.
 type Finding struct {
 	Name   string // a setting or a state, by its name in the database
 	Value  string

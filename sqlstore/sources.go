@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// closed are the sources of an identity that a server does not let this user
-// ask, as managed databases do.
+// closed are the sources of an identity that a server does not let this
+// user ask, as managed databases do.
 type closed int
 
 const (
@@ -49,9 +49,9 @@ func (v view) open(query string) string {
 	return query
 }
 
-// findClosed asks each source, and reports whether others are closed than was
-// known. It does so after an error, and when the rights have changed, which it
-// compares every few seconds.
+// findClosed asks each source, and reports whether others are closed than
+// was known. It does so after an error, and when the rights have changed,
+// which it compares every few seconds.
 func (s *Store) findClosed(ctx context.Context, failed bool) (news bool) {
 	s.mu.Lock()
 	before, at := s.closedSources, s.closedAt

@@ -13,36 +13,38 @@ import (
 )
 
 // SQLite is the dialect of SQLite files, for any number of processes on one
-// machine. Any driver works. The store sets its connections to synchronous=FULL
-// and the file to WAL mode. Give the *sql.DB a busy timeout.
+// machine. Any driver works. The store sets its connections to
+// synchronous=FULL and the file to WAL mode. Give the *sql.DB a busy
+// timeout.
 //
-// The file must be on a local file system, because locks and shared memory do
-// not work on network ones. It must have one name: hard links and single-file
-// mounts are refused, because SQLite keeps the last commits in files beside
-// each name (-wal, -shm). Symbolic links are safe.
+// The file must be on a local file system, because locks and shared memory
+// do not work on network ones. It must have one name: hard links and
+// single-file mounts are refused, because SQLite keeps the last commits in
+// files beside each name (-wal, -shm). Symbolic links are safe.
 //
-// While programs use the file, do not delete, move or overwrite it or the files
-// beside it. Each use checks for that, and the lease ends. A program that opens
-// the new file cannot know of the old one: if the file or its -wal was deleted,
-// both programs may make the same IDs until the old one renews, after at most a
-// third of the ttl. The lease keeps one connection open.
+// While programs use the file, do not delete, move or overwrite it or the
+// files beside it. Each use checks for that, and the lease ends. A program
+// that opens the new file cannot know of the old one: if the file or its
+// -wal was deleted, both programs may make the same IDs until the old one
+// renews, after at most a third of the ttl. The lease keeps one connection
+// open.
 //
-// The store notices older data that is put back: by .restore, by a dump of one
-// table or both, or by copying a file over the database. A file beside the
-// database, the witness (-witness), says how many swaps the database has seen.
-// A database that has seen fewer, or has lost rows, gets another identity, and
-// grants start above all earlier ones. If only the rows of one namespace or
-// node are put back, a program notices it when it opens the file. The store
-// writes each swap to the witness without a sync, at the latest in the read
-// between a renewal and its use. A database without its witness may be an old
-// copy, so its grants also start above all earlier ones, once. Nothing is
-// written into a rolled back file.
+// The store notices older data that is put back: by .restore, by a dump of
+// one table or both, or by copying a file over the database. A file beside
+// the database, the witness (-witness), says how many swaps the database
+// has seen. A database that has seen fewer, or has lost rows, gets another
+// identity, and grants start above all earlier ones. If only the rows of
+// one namespace or node are put back, a program notices it when it opens
+// the file. The store writes each swap to the witness without a sync, at
+// the latest in the read between a renewal and its use. A database without
+// its witness may be an old copy, so its grants also start above all
+// earlier ones, once. Nothing is written into a rolled back file.
 //
-// The store cannot notice two things: a file that is put back together with its
-// witness (by cp, tar or a snapshot), and a namespace that a restored dump
-// lacks and that is created again. Then wait for the longest ttl and twice the
-// largest skew of the namespace (45 s unless set) before the first program
-// starts.
+// The store cannot notice two things: a file that is put back together with
+// its witness (by cp, tar or a snapshot), and a namespace that a restored
+// dump lacks and that is created again. Then wait for the longest ttl and
+// twice the largest skew of the namespace (45 s unless set) before the
+// first program starts.
 func SQLite() Dialect {
 	return Dialect{
 		name:     "sqlite",
@@ -115,8 +117,8 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	return f, nil
 }
 
-// sqliteOpenTx looks at the file of a transaction. Whether it may be used at
-// all was seen by the store that made the sequence.
+// sqliteOpenTx looks at the file of a transaction. Whether it may be used
+// at all was seen by the store that made the sequence.
 func sqliteOpenTx(ctx context.Context, c querier) (f *file, info serverInfo, err error) {
 	var level int
 	var path string
@@ -165,10 +167,10 @@ func sqliteExclusive(ctx context.Context, c querier, do func() error) error {
 	return transaction(ctx, c, do, "BEGIN IMMEDIATE")
 }
 
-// The count of swaps is the highest seq of a row: each swap gives its row the
-// next number. Each row also counts its own swaps, so a row that was put back
-// or is gone shows below a later swap of another: the distance of the highest
-// seq and the sum of swaps never changes.
+// The count of swaps is the highest seq of a row: each swap gives its row
+// the next number. Each row also counts its own swaps, so a row that was
+// put back or is gone shows below a later swap of another: the distance of
+// the highest seq and the sum of swaps never changes.
 const (
 	sqliteCount    = "(SELECT COALESCE(MAX(seq), 0) FROM snowfence_lease)"
 	sqliteDistance = "(SELECT COALESCE(MAX(seq) - SUM(swaps), 0) FROM snowfence_lease)"
@@ -187,9 +189,10 @@ var sqliteUpdateOne = strings.NewReplacer(
 	"UPDATE", "UPDATE OR IGNORE",
 	"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteUpdate)
 
-// sqliteSwap looks first for a rolled back file, because later numbers would
-// hide it. It counts its writes, and remembers namespaces and sequences: a name
-// that is made again after its rows are gone gives the data another identity.
+// sqliteSwap looks first for a rolled back file, because later numbers
+// would hide it. It counts its writes, and remembers namespaces and
+// sequences: a name that is made again after its rows are gone gives the
+// data another identity.
 func sqliteSwap(
 	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
@@ -253,9 +256,9 @@ func sqliteSwap(
 	return info, err
 }
 
-// sqliteSwapOne renews one lease, the most frequent swap, or does nothing and
-// reports false. It learns no identity: the read of the namespace does, between
-// a renewal and its use.
+// sqliteSwapOne renews one lease, the most frequent swap, or does nothing
+// and reports false. It learns no identity: the read of the namespace does,
+// between a renewal and its use.
 func sqliteSwapOne(ctx context.Context, c querier, v view, w store.Write) (bool, error) {
 	args := updated(w, v.lastInfo.position)
 	var res sql.Result

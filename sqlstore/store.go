@@ -1,21 +1,23 @@
-// Package sqlstore keeps leases in an SQL database: a [store.Store] over your
-// *sql.DB.
+// Package sqlstore keeps leases in an SQL database: a [store.Store] over
+// your *sql.DB.
 //
-// It imports no driver: open the database with a driver of your choice. For a
-// file that the processes of one machine share, with modernc.org/sqlite:
+// It imports no driver: open the database with a driver of your choice. For
+// a file that the processes of one machine share, with modernc.org/sqlite:
 //
 //	db, err := sql.Open("sqlite", "file:/var/lib/app/ids.db?_pragma=busy_timeout(10000)&_txlock=immediate")
 //	ids, err := sqlstore.Open(ctx, db, sqlstore.SQLite(), nil)
 //	id, err := ids.Next(ctx)
 //
-// For a server that many machines share, with jackc/pgx or go-sql-driver/mysql:
+// For a server that many machines share, with jackc/pgx or
+// go-sql-driver/mysql:
 //
 //	db, err := sql.Open("pgx", "postgres://app@db.example/app")
 //	ids, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL(), nil)
 //
-// IDs are unique within one database. [SQLite], [PostgreSQL] and [MySQL] list
-// each database's needs for that, and [Store.Report] the findings. In a program
-// with many leases, put store.Group over the store: it writes them in batches.
+// IDs are unique within one database. [SQLite], [PostgreSQL] and [MySQL]
+// list each database's needs for that, and [Store.Report] the findings. In
+// a program with many leases, put store.Group over the store: it writes
+// them in batches.
 package sqlstore
 
 import (
@@ -33,9 +35,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Store keeps leases in two tables, snowfence_lease and snowfence_meta, which
-// the first use makes. It is safe for concurrent use, and many processes may
-// share a database.
+// Store keeps leases in two tables, snowfence_lease and snowfence_meta,
+// which the first use makes. It is safe for concurrent use, and many
+// processes may share a database.
 type Store struct {
 	store.Basic
 
@@ -75,8 +77,8 @@ func New(db *sql.DB, d Dialect) (*Store, error) {
 const columns = "namespace, node, nonce, revision, generation, run_from, until, prev_until," +
 	" holder, label, veto, written_at, data"
 
-// chunk bounds the records of a statement: others get their turn, and no limit
-// is met.
+// chunk bounds the records of a statement: others get their turn, and no
+// limit is met.
 const chunk = 500
 
 // Get implements [store.Store].
@@ -132,8 +134,8 @@ func compareKeys(a, b store.Key) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
 }
 
-// Now implements [store.Store]. It is the server's time; SQLite has no clock of
-// its own.
+// Now implements [store.Store]. It is the server's time; SQLite has no
+// clock of its own.
 func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	if s.dialect.now == "" {
 		return now, nil
@@ -147,8 +149,8 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	return now, err
 }
 
-// readRecords returns records in the order of their keys, which a UNION does
-// not promise.
+// readRecords returns records in the order of their keys, which a UNION
+// does not promise.
 func (s *Store) readRecords(ctx context.Context, where string, args []any) (out []store.Record, err error) {
 	query := "SELECT " + columns + ", " + s.dialect.reloadColumn + " FROM snowfence_lease WHERE " + where
 	if s.tx == nil {
@@ -175,7 +177,8 @@ func (s *Store) readRecords(ctx context.Context, where string, args []any) (out 
 	return out, err
 }
 
-// records returns the records of a query, and takes the row of the probe out.
+// records returns the records of a query, and takes the row of the probe
+// out.
 func records(rows *sql.Rows, err error) (out []store.Record, info serverInfo, _ error) {
 	if err != nil {
 		return nil, info, err

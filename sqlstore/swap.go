@@ -78,9 +78,9 @@ func outcome(res sql.Result, err error) (result, _ error) {
 	return nil, nil
 }
 
-// Swap implements [store.Store]. It splits a batch into transactions; each is
-// durable before one of its results is nil. It writes in the order of the keys:
-// locks in one order cannot deadlock.
+// Swap implements [store.Store]. It splits a batch into transactions; each
+// is durable before one of its results is nil. It writes in the order of
+// the keys: locks in one order cannot deadlock.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	if err := store.Check(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
@@ -109,10 +109,10 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// settleWrites looks again where rows name their writer. A lost write is read:
-// a swap skips a record that was put back, which must not look like another
-// program's work. A write in a savepoint of the caller is stamped, because it
-// looks so, too.
+// settleWrites looks again where rows name their writer. A lost write is
+// read: a swap skips a record that was put back, which must not look like
+// another program's work. A write in a savepoint of the caller is stamped,
+// because it looks so, too.
 func (s *Store) settleWrites(ctx context.Context, writes []store.Write, results []error) {
 	if s.dialect.stamp == nil {
 		return
@@ -132,10 +132,10 @@ func (s *Store) settleWrites(ctx context.Context, writes []store.Write, results 
 	}
 }
 
-// transaction runs do between the statements that begin it and COMMIT. A BEGIN
-// may fail late, when its ctx is done: its transaction must not go back to the
-// pool, where it would swallow the next write. A caller's has begun, and the
-// caller ends it.
+// transaction runs do between the statements that begin it and COMMIT. A
+// BEGIN may fail late, when its ctx is done: its transaction must not go
+// back to the pool, where it would swallow the next write. A caller's has
+// begun, and the caller ends it.
 func transaction(ctx context.Context, c querier, do func() error, begin ...string) (err error) {
 	own, ok := c.(*sql.Conn)
 	if !ok {
@@ -155,8 +155,8 @@ func transaction(ctx context.Context, c querier, do func() error, begin ...strin
 	return nil
 }
 
-// rollback ends a transaction even when ctx is done. If it cannot, it ends the
-// connection, which would keep the database locked.
+// rollback ends a transaction even when ctx is done. If it cannot, it ends
+// the connection, which would keep the database locked.
 func rollback(ctx context.Context, c *sql.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

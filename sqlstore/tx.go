@@ -9,24 +9,25 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// SequenceTx takes a number of a strict sequence, plain or dated, as part of
-// your transaction. The number is used if tx commits, and comes again if tx is
-// rolled back. If all programs take numbers in this way, the numbers have no
-// gaps and rise in the order of the commits. [sequence.Sequence.Next] may take
-// from the same sequence, but leaves a gap when it loses an answer.
+// SequenceTx takes a number of a strict sequence, plain or dated, as part
+// of your transaction. The number is used if tx commits, and comes again if
+// tx is rolled back. If all programs take numbers in this way, the numbers
+// have no gaps and rise in the order of the commits.
+// [sequence.Sequence.Next] may take from the same sequence, but leaves a
+// gap when it loses an answer.
 //
-// Other transactions that take a number wait until tx ends, so take the number
-// last. Create the sequence first, through a [Store], which checks whether the
-// database was rolled back. docs/choose/invoices.md says which rollbacks
-// SequenceTx notices by itself.
+// Other transactions that take a number wait until tx ends, so take the
+// number last. Create the sequence first, through a [Store], which checks
+// whether the database was rolled back. docs/choose/invoices.md says which
+// rollbacks SequenceTx notices by itself.
 //
-// In a dated sequence, the first transaction of a period makes the record of
-// that period. The number is of the present period in the sequence's zone, even
-// if the transaction commits in the next one. [SequenceTxIn] names another
-// period.
+// In a dated sequence, the first transaction of a period makes the record
+// of that period. The number is of the present period in the sequence's
+// zone, even if the transaction commits in the next one. [SequenceTxIn]
+// names another period.
 //
-// After any error roll tx back. If the error is a [sequence.ErrRetry], run all
-// of the transaction again. In PostgreSQL, MySQL and MariaDB use READ
+// After any error roll tx back. If the error is a [sequence.ErrRetry], run
+// all of the transaction again. In PostgreSQL, MySQL and MariaDB use READ
 // COMMITTED, because a REPEATABLE READ transaction cannot read the row that
 // another one has just written. In SQLite use BEGIN IMMEDIATE.
 func SequenceTx(ctx context.Context, tx *sql.Tx, d Dialect, name string) (sequence.Serial, error) {
@@ -34,10 +35,10 @@ func SequenceTx(ctx context.Context, tx *sql.Tx, d Dialect, name string) (sequen
 }
 
 // SequenceTxIn is [SequenceTx] for a period of a dated sequence: an earlier
-// one, as for an invoice of last year that is written in January, or the next
-// one. It is the number in [sequence.Serial].Period, as in 2025 or 202512, or 0
-// for the present one. An earlier period without numbers may be at most a year
-// away.
+// one, as for an invoice of last year that is written in January, or the
+// next one. It is the number in [sequence.Serial].Period, as in 2025 or
+// 202512, or 0 for the present one. An earlier period without numbers may
+// be at most a year away.
 func SequenceTxIn(ctx context.Context, tx *sql.Tx, d Dialect, name string, period int64) (sequence.Serial, error) {
 	st, err := beginTx(ctx, tx, d)
 	if err != nil {
@@ -50,9 +51,9 @@ func SequenceTxIn(ctx context.Context, tx *sql.Tx, d Dialect, name string, perio
 }
 
 // beginTx returns a store inside one transaction. It remembers nothing of
-// earlier ones: each reads the record of a sequence, without a lock, before it
-// writes. So a missing sequence locks nothing, and an old definition is never
-// used.
+// earlier ones: each reads the record of a sequence, without a lock, before
+// it writes. So a missing sequence locks nothing, and an old definition is
+// never used.
 func beginTx(ctx context.Context, tx *sql.Tx, d Dialect) (s *Store, err error) {
 	if tx == nil {
 		return nil, fmt.Errorf("sqlstore: the *sql.Tx is nil (%w)", lease.ErrInvalid)

@@ -45,8 +45,8 @@ type view struct {
 }
 
 // A call waits so long for a connection, and for the answer of a server. A
-// refusal of a busy database is asked again, and making tables may take, for as
-// long as busyTimeout.
+// refusal of a busy database is asked again, and making tables may take,
+// for as long as busyTimeout.
 const (
 	callTimeout = 5 * time.Second
 	busyTimeout = 30 * time.Second
@@ -61,9 +61,9 @@ var ErrSlow = errors.New("the server answers, but not this statement: another se
 var errPool = errors.New("all connections of the pool are in use: end the transactions that hold them, or allow more " +
 	"(SetMaxOpenConns)")
 
-// use runs do on a connection of a ready database. A busy database did nothing,
-// so do runs again; nothing is locked in between. So does a read over a dead
-// connection, once.
+// use runs do on a connection of a ready database. A busy database did
+// nothing, so do runs again; nothing is locked in between. So does a read
+// over a dead connection, once.
 func (s *Store) use(ctx context.Context, why purpose, do action) error {
 	if s.tx != nil {
 		return s.explainError(s.inTx(ctx, why, do))
@@ -88,8 +88,9 @@ func (s *Store) use(ctx context.Context, why purpose, do action) error {
 	}
 }
 
-// callLimit returns how long a call may take. It leaves time to ask again, or
-// to find out why there was no answer. SQLite waits for its locks by itself.
+// callLimit returns how long a call may take. It leaves time to ask again,
+// or to find out why there was no answer. SQLite waits for its locks by
+// itself.
 func (s *Store) callLimit(ctx context.Context, again bool) time.Duration {
 	end, ok := ctx.Deadline()
 	switch left := time.Until(end); {
@@ -104,10 +105,10 @@ func (s *Store) callLimit(ctx context.Context, again bool) time.Duration {
 	}
 }
 
-// runOnce runs do on a connection. A write compares the files first, so it goes
-// to files that others see too. All uses compare them afterwards, even after an
-// error. A connection to a server that failed is dropped: it may be dead,
-// silent, read-only, or to a server that is no primary any more.
+// runOnce runs do on a connection. A write compares the files first, so it
+// goes to files that others see too. All uses compare them afterwards, even
+// after an error. A connection to a server that failed is dropped: it may
+// be dead, silent, read-only, or to a server that is no primary any more.
 func (s *Store) runOnce(
 	ctx context.Context, limit time.Duration, why purpose, do action,
 ) (dropped bool, err error) {
@@ -181,8 +182,8 @@ func (s *Store) view(why purpose) (v view, err error) {
 	return v, err
 }
 
-// inTx runs do in the transaction of the caller. The caller may roll it back,
-// so inTx gives data no other identity, and notes nothing.
+// inTx runs do in the transaction of the caller. The caller may roll it
+// back, so inTx gives data no other identity, and notes nothing.
 func (s *Store) inTx(ctx context.Context, why purpose, do action) error {
 	v, err := s.view(why)
 	if err != nil {
@@ -198,8 +199,8 @@ func (s *Store) inTx(ctx context.Context, why purpose, do action) error {
 	return s.noteServer(info, v.use)
 }
 
-// checkAfterUse returns the error of a use, or that other programs use other
-// files by now.
+// checkAfterUse returns the error of a use, or that other programs use
+// other files by now.
 func (s *Store) checkAfterUse(used files, open bool, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

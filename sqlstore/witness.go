@@ -15,12 +15,12 @@ import (
 )
 
 // The witness is a file beside the database that says how many swaps it has
-// seen. A database that has seen fewer was put back: by .restore, by a dump, or
-// by a copy over the file.
+// seen. A database that has seen fewer was put back: by .restore, by a
+// dump, or by a copy over the file.
 //
-// A swap is noted after its commit without a sync, so the file may be behind,
-// never ahead. Programs note swaps in any order: each count goes to its own
-// slot, and the highest counts.
+// A swap is noted after its commit without a sync, so the file may be
+// behind, never ahead. Programs note swaps in any order: each count goes to
+// its own slot, and the highest counts.
 
 const (
 	slots     = 16
@@ -34,8 +34,8 @@ func slot(id string, count int64) string {
 	return fmt.Sprintf("%020d %016x\n", count, sum.Sum64())
 }
 
-// highestNote returns the highest count noted for a database, and whether there
-// is one.
+// highestNote returns the highest count noted for a database, and whether
+// there is one.
 func (f *file) highestNote(id string) (count int64, known bool, err error) {
 	if f == nil || f.blind || id == "" {
 		return 0, true, nil
@@ -137,8 +137,8 @@ func (f *file) reopen() error {
 	return err
 }
 
-// createWitness gives the witness the database's rights, as SQLite does for its
-// side files.
+// createWitness gives the witness the database's rights, as SQLite does for
+// its side files.
 func (f *file) createWitness() (err error) {
 	if f.open, err = os.OpenFile(f.path+"-witness", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return err

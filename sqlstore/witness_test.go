@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWitnessKeepsTheHighest notes counts in all orders, and by programs that
-// are late.
+// TestWitnessKeepsTheHighest notes counts in all orders, and by programs
+// that are late.
 func TestWitnessKeepsTheHighest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	if err := os.WriteFile(path, nil, 0o640); err != nil {

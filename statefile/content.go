@@ -32,8 +32,8 @@ func newState(s *snowfence.Scheme, node int64) fileState {
 	return st
 }
 
-// The file is lines of text and their CRC-32C, so that a person can read it and
-// a torn or edited one is noticed.
+// The file is lines of text and their CRC-32C, so that a person can read it
+// and a torn or edited one is noticed.
 const stateHeader = "snowfence state 2"
 
 func (s fileState) encode() []byte {
@@ -111,8 +111,8 @@ func (f *Fence) readFile() error {
 	return nil
 }
 
-// compareContent takes over the content of a file, which must have the layout,
-// node and secrets of f.state.
+// compareContent takes over the content of a file, which must have the
+// layout, node and secrets of f.state.
 func (f *Fence) compareContent(s fileState) (err error) {
 	want := f.state
 	switch {
@@ -141,9 +141,9 @@ func (f *Fence) unknownError(format string, args ...any) error {
 		"An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
 }
 
-// rotateSecrets returns the secrets of the file and of a scheme. A key number
-// means one secret for ever: under two, different raw IDs can become one. The
-// last secret makes IDs, so it must be known.
+// rotateSecrets returns the secrets of the file and of a scheme. A key
+// number means one secret for ever: under two, different raw IDs can become
+// one. The last secret makes IDs, so it must be known.
 func (s fileState) rotateSecrets(given []string) ([]string, error) {
 	keys := slices.Clone(s.keys)
 	for i, id := range given {

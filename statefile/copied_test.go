@@ -27,9 +27,9 @@ type copiedWorld struct {
 
 func (w copiedWorld) Machine() world.Machine { return world.At(w.counter) }
 
-// A machine that was resumed from a snapshot makes no ID with its state file
-// any more, gives nothing back, and no later process takes the file: the copy
-// of the machine may have the same one.
+// A machine that was resumed from a snapshot makes no ID with its state
+// file any more, gives nothing back, and no later process takes the file:
+// the copy of the machine may have the same one.
 func TestFileOnACopiedMachine(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for name, end := range map[string]func(g *snowfence.Generator) error{

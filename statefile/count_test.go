@@ -22,9 +22,9 @@ func writesOf(t *testing.T, path string) int64 {
 	return s.writes
 }
 
-// The count of writes goes on from the higher one of those that the file and
-// its lock say: the lock may be behind after a crash, and the file is when it
-// is an older copy.
+// The count of writes goes on from the higher one of those that the file
+// and its lock say: the lock may be behind after a crash, and the file is
+// when it is an older copy.
 func TestFileCountsOn(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
@@ -64,8 +64,8 @@ func TestFileCountsOn(t *testing.T) {
 	}
 }
 
-// What is no count of writes is none, and a state file does not say that it was
-// written less than never.
+// What is no count of writes is none, and a state file does not say that it
+// was written less than never.
 func TestCountsOfWrites(t *testing.T) {
 	for text, want := range map[string]int64{
 		"": 0, "7\n": 0, strings.Repeat("0", 19) + "7\n": 7, strings.Repeat("0", 19) + "7x": 0,

@@ -12,7 +12,8 @@ import (
 	"github.com/snowfence/snowfence/statefile"
 )
 
-// The processes of one machine share a folder, and each has a node of its own.
+// The processes of one machine share a folder, and each has a node of its
+// own.
 func ExampleOpen() {
 	ids, err := statefile.Open("/var/lib/app/ids")
 	if err != nil {
@@ -26,7 +27,8 @@ func ExampleOpen() {
 	fmt.Println(id)
 }
 
-// A fixed node on one machine: the file makes the number safe over restarts.
+// A fixed node on one machine: the file makes the number safe over
+// restarts.
 func ExampleFile() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

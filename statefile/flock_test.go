@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLockIsLookedAtAgain: a lock file that was deleted, or replaced, between
-// opening and locking it is no lock.
+// TestLockIsLookedAtAgain: a lock file that was deleted, or replaced,
+// between opening and locking it is no lock.
 func TestLockIsLookedAtAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node.lock")
 	open := func() *os.File {

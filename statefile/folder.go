@@ -17,15 +17,16 @@ import (
 // dirWait is how long Folder waits while another process looks for a node.
 const dirWait = 10 * time.Second
 
-// Open returns a generator for a process that shares a folder with others of
-// its machine, with the layout [snowfence.Default]. Each process has a node of
-// its own. When a process ends, for any reason, another one can take over its
-// node. Closing the generator frees the node.
+// Open returns a generator for a process that shares a folder with others
+// of its machine, with the layout [snowfence.Default]. Each process has a
+// node of its own. When a process ends, for any reason, another one can
+// take over its node. Closing the generator frees the node.
 //
 //	ids, err := statefile.Open("/var/lib/app/ids")
 //
-// Open calls [Folder] for all nodes, and [snowfence.New]. Call these yourself
-// for another layout, fewer nodes or a [snowfence.Config] of your own.
+// Open calls [Folder] for all nodes, and [snowfence.New]. Call these
+// yourself for another layout, fewer nodes or a [snowfence.Config] of your
+// own.
 func Open(dir string) (*snowfence.Generator, error) {
 	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
@@ -53,18 +54,19 @@ func (f *untilReleased) Release(ctx context.Context, g snowfence.Grant, used int
 }
 
 // Folder returns the fence of a state file in a folder, with a node that no
-// other process uses. So the processes of one machine need neither a store nor
-// node numbers. Folder makes the folder if its parent exists. The zero
+// other process uses. So the processes of one machine need neither a store
+// nor node numbers. Folder makes the folder if its parent exists. The zero
 // NodeRange means all nodes.
 //
 // The folder has a [File] for each node that was ever used, named after the
-// node. Folder takes the first one that is free. It takes a file with IDs ahead
-// of the clock only if there is no other. When a process ends, for any reason,
-// the kernel frees its node. A suspended process keeps its node.
+// node. Folder takes the first one that is free. It takes a file with IDs
+// ahead of the clock only if there is no other. When a process ends, for
+// any reason, the kernel frees its node. A suspended process keeps its
+// node.
 //
 // All files of a folder have one layout and one list of secrets. An
-// [ErrUnusable] says which file differs or is damaged, and what to do. If all
-// nodes are taken, the error is a [snowfence.ErrBound] that says which
+// [ErrUnusable] says which file differs or is damaged, and what to do. If
+// all nodes are taken, the error is a [snowfence.ErrBound] that says which
 // processes have them. Keep the folder on a local disk, out of backups and
 // images, and on one machine: two copies make the same IDs.
 func Folder(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (f *Fence, err error) {
@@ -93,8 +95,8 @@ func Folder(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (f *Fenc
 	return freeNode(dir, s, nodes)
 }
 
-// lockWithin is lockFile that tries again until another process has unlocked
-// it.
+// lockWithin is lockFile that tries again until another process has
+// unlocked it.
 func lockWithin(path string, most time.Duration) (*os.File, error) {
 	var waited time.Duration
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
@@ -107,8 +109,8 @@ func lockWithin(path string, most time.Duration) (*os.File, error) {
 	}
 }
 
-// freeNode takes a node. The folder is locked until its file exists, so that
-// everybody sees the folder's layout.
+// freeNode takes a node. The folder is locked until its file exists, so
+// that everybody sees the folder's layout.
 //
 // Invariant: no node is used under two locks, and none under two layouts.
 func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (*Fence, error) {
@@ -152,8 +154,8 @@ func (f *Fence) writeFirst() error {
 	return f.writeState(f.state)
 }
 
-// closeFirst closes a fence that is not needed, if there is one, and returns
-// err too.
+// closeFirst closes a fence that is not needed, if there is one, and
+// returns err too.
 func closeFirst(f *Fence, err error) error {
 	if f == nil {
 		return err
@@ -161,9 +163,9 @@ func closeFirst(f *Fence, err error) error {
 	return errors.Join(err, f.Close())
 }
 
-// sameLayout refuses a folder with files of another layout or other secrets. It
-// reads the files of other processes without their locks: a file is replaced in
-// one step.
+// sameLayout refuses a folder with files of another layout or other
+// secrets. It reads the files of other processes without their locks: a
+// file is replaced in one step.
 func sameLayout(dir string, s *snowfence.Scheme) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

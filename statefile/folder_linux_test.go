@@ -12,8 +12,8 @@ import (
 )
 
 // slowDisk lets the writes of a state file wait. A pipe in place of the
-// temporary file is the disk: who opens it waits for a reader. When the disk
-// answers, the sync fails, as it does for pipes.
+// temporary file is the disk: who opens it waits for a reader. When the
+// disk answers, the sync fails, as it does for pipes.
 func slowDisk(t *testing.T, path string) (answer func()) {
 	t.Helper()
 	pipe := path + ".new"
@@ -45,8 +45,9 @@ func (f *Fence) writing() {
 	}
 }
 
-// While a slow disk syncs, IDs below the floor in the file go on, none above it
-// comes out, the node stays taken, and other processes take other nodes.
+// While a slow disk syncs, IDs below the floor in the file go on, none
+// above it comes out, the node stays taken, and other processes take other
+// nodes.
 func TestFolderSlowSync(t *testing.T) {
 	dir, s, clock := t.TempDir(), testScheme(t, "twitter"), newFakeClock()
 	path := filepath.Join(dir, "0")

@@ -26,8 +26,8 @@ func openDir(t testing.TB, dir string, s *snowfence.Scheme, nodes snowfence.Node
 	return f
 }
 
-// Fences of one folder have nodes of their own, and a node that is free again
-// comes first.
+// Fences of one folder have nodes of their own, and a node that is free
+// again comes first.
 func TestFolder(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := filepath.Join(t.TempDir(), "ids")
@@ -81,8 +81,8 @@ func TestFolderIsFull(t *testing.T) {
 	openDir(t, dir, s, snowfence.NodeRange{From: 4, Until: 7})
 }
 
-// A node whose IDs are ahead of the clock is taken only if there is no other,
-// and then the one that can be used soonest.
+// A node whose IDs are ahead of the clock is taken only if there is no
+// other, and then the one that can be used soonest.
 func TestFolderTakesNodesAheadLast(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()
@@ -99,8 +99,8 @@ func TestFolderTakesNodesAheadLast(t *testing.T) {
 	}
 }
 
-// A folder is of one layout and one list of secrets, also while others use all
-// its nodes.
+// A folder is of one layout and one list of secrets, also while others use
+// all its nodes.
 func TestFolderHasOneLayout(t *testing.T) {
 	plain, other := testScheme(t, "twitter"), testScheme(t, "bwmarrin")
 	keys := []*snowfence.Secret{snowfence.GenerateSecret(), snowfence.GenerateSecret()}
@@ -133,7 +133,8 @@ func TestFolderHasOneLayout(t *testing.T) {
 	openDir(t, dir, keyed(keys...), snowfence.NodeRange{}) // the next secret is added
 }
 
-// A damaged file is no free node, and a file that was deleted is no new one.
+// A damaged file is no free node, and a file that was deleted is no new
+// one.
 func TestFolderDamaged(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for name, harm := range map[string]func(path string) error{
@@ -278,8 +279,8 @@ func TestFolderProcesses(t *testing.T) {
 	}
 }
 
-// TestFolderChild is a process of TestFolderProcesses; by itself it has nothing
-// to do.
+// TestFolderChild is a process of TestFolderProcesses; by itself it has
+// nothing to do.
 func TestFolderChild(t *testing.T) {
 	args := os.Args
 	if len(args) < 3 || args[len(args)-2] != "dir" {

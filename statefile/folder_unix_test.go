@@ -15,9 +15,9 @@ import (
 // firstNode is the one that the only process of a folder has.
 var firstNode = snowfence.NodeRange{From: 0, Until: 1}
 
-// A process that is stopped keeps its node: it may go on at any time. The error
-// comes at once, and does not wait for it. When the process is killed, the node
-// is free.
+// A process that is stopped keeps its node: it may go on at any time. The
+// error comes at once, and does not wait for it. When the process is
+// killed, the node is free.
 func TestFolderStoppedProcessKeepsItsNode(t *testing.T) {
 	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
 	cmd := again("-test.run=^TestFolderChild$", "--", "dir", dir)
@@ -45,8 +45,8 @@ func TestFolderStoppedProcessKeepsItsNode(t *testing.T) {
 	openDir(t, dir, s, firstNode)
 }
 
-// A lock belongs to the open file, and a child that had it would keep it. So
-// children do not get it.
+// A lock belongs to the open file, and a child that had it would keep it.
+// So children do not get it.
 func TestFolderChildrenDoNotKeepANode(t *testing.T) {
 	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
 	f := openDir(t, dir, s, firstNode)

@@ -92,7 +92,8 @@ func takeSome(g *snowfence.Generator, n int) (ids []snowfence.ID) {
 	return ids
 }
 
-// take returns n IDs from TryNext, and fails the test where there are fewer.
+// take returns n IDs from TryNext, and fails the test where there are
+// fewer.
 func take(t testing.TB, g *snowfence.Generator, n int) []snowfence.ID {
 	t.Helper()
 	ids := takeSome(g, n)

@@ -79,7 +79,8 @@ func TestFolderMovedAway(t *testing.T) {
 	}
 }
 
-// A name that cannot be written into the lock is no name: nothing is granted.
+// A name that cannot be written into the lock is no name: nothing is
+// granted.
 func TestLockThatCannotBeWritten(t *testing.T) {
 	f := openState(t, filepath.Join(t.TempDir(), "node"), testScheme(t, "twitter"), 5)
 	writable := f.lock

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A container that mounts the file alone has another lock file than the next
-// container. It gets no grant, and is told why.
+// A container that mounts the file alone has another lock file than the
+// next container. It gets no grant, and is told why.
 func TestFileMountedAlone(t *testing.T) {
 	err := mountedAlone(&os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EBUSY})
 	if !errors.Is(err, ErrUnusable) || !errors.Is(err, syscall.EBUSY) ||
@@ -40,8 +40,8 @@ func TestFileMountedAlone(t *testing.T) {
 	}
 }
 
-// TestFileMountedChild is the container of TestFileMountedAlone; run by itself
-// it has nothing to do.
+// TestFileMountedChild is the container of TestFileMountedAlone; run by
+// itself it has nothing to do.
 func TestFileMountedChild(t *testing.T) {
 	args := os.Args
 	if len(args) < 3 || args[len(args)-3] != "--" {

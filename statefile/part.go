@@ -10,9 +10,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// SequencePart returns a fence for a slice of the node's sequence, the numbers
-// first to last, so that several machines share one node: each has a state file
-// and a slice of its own.
+// SequencePart returns a fence for a slice of the node's sequence, the
+// numbers first to last, so that several machines share one node: each has
+// a state file and a slice of its own.
 //
 //	file, err := statefile.File("/var/lib/app/node7", scheme, 7)
 //	…
@@ -20,11 +20,11 @@ import (
 //	…
 //	g, err := snowfence.New(snowfence.Config{Fence: part})
 //
-// Nothing notices an overlap of slices on different machines: compare them with
-// [snowfence.Meet] first. Inside one process, and in one file, an overlap is a
-// [snowfence.ErrBound]. A file remembers its slices: to use it without a slice
-// is an [ErrUnusable], and another slice starts above all that the file
-// granted. Numbers below the layout's first are in no slice.
+// Nothing notices an overlap of slices on different machines: compare them
+// with [snowfence.Meet] first. Inside one process, and in one file, an
+// overlap is a [snowfence.ErrBound]. A file remembers its slices: to use it
+// without a slice is an [ErrUnusable], and another slice starts above all
+// that the file granted. Numbers below the layout's first are in no slice.
 func (f *Fence) SequencePart(first, last int64) (snowfence.Fence, error) {
 	l := f.scheme.Layout()
 	why := ""
@@ -75,8 +75,8 @@ func listNumbers(list []numbers) string {
 	return strings.Join(all, ",")
 }
 
-// parseSlices reads what listNumbers writes. It leaves out a wrong part, and
-// the file then differs from its next content.
+// parseSlices reads what listNumbers writes. It leaves out a wrong part,
+// and the file then differs from its next content.
 func parseSlices(text string) (list []numbers) {
 	for part := range strings.SplitSeq(text, ",") {
 		var n numbers
@@ -92,8 +92,8 @@ func parseSlices(text string) (list []numbers) {
 // Invariant: for each tick and number of a file's node, one share at most
 // stamps it. Shares in use at the same time have no number in common, and a
 // share begins at the first tick that the file had not granted to any share
-// before. The file's first free tick is lowered only to a tick above all that
-// was used, and only when no other share is in use.
+// before. The file's first free tick is lowered only to a tick above all
+// that was used, and only when no other share is in use.
 type share struct {
 	numbers
 	slice bool  // not the whole sequence of the fence itself
@@ -124,9 +124,9 @@ func (f *Fence) bindShare(u *share) (unbind func(), err error) {
 	}), nil
 }
 
-// mayUse refuses two kinds of shares: one of a fence around this one that does
-// not bind, while other shares are in use, and the whole sequence of a file
-// that keeps a slice. It needs mu.
+// mayUse refuses two kinds of shares: one of a fence around this one that
+// does not bind, while other shares are in use, and the whole sequence of a
+// file that keeps a slice. It needs mu.
 func (f *Fence) mayUse(u *share) error {
 	switch {
 	case len(f.bound) > 0 && !slices.Contains(f.bound, u):
@@ -158,8 +158,8 @@ func (f *Fence) sharedBeside(u *share) bool {
 	return slices.ContainsFunc(f.bound, func(v *share) bool { return v != u })
 }
 
-// inProcess are the shares in use of all state files of this process: two files
-// can be of one node, and neither sees the slices of the other.
+// inProcess are the shares in use of all state files of this process: two
+// files can be of one node, and neither sees the slices of the other.
 var inProcess = occupied{shares: map[string][]*share{}}
 
 // occupied are the shares in use. It is safe for concurrent use.

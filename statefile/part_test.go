@@ -59,8 +59,8 @@ func TestSlicesOfOneFile(t *testing.T) {
 	if st, err := decodeState(takeFile(t, path)); err != nil || listNumbers(st.slices) != "0-15,16-40" {
 		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
 	}
-	// The first to close has used less than the other: it frees nothing of that
-	// one's ticks.
+	// The first to close has used less than the other: it frees nothing of
+	// that one's ticks.
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
@@ -314,8 +314,8 @@ func TestSliceIsRefused(t *testing.T) {
 // bare hides that a fence binds.
 type bare struct{ snowfence.Fence }
 
-// A fence around a state file that does not bind gets nothing while slices are
-// in use.
+// A fence around a state file that does not bind gets nothing while slices
+// are in use.
 func TestUnboundBesideSlices(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,epoch=1994-01-01")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)

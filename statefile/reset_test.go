@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// stateRun is the life of one process on a state file: it makes IDs ahead of
-// the clock until none are left, and is killed.
+// stateRun is the life of one process on a state file: it makes IDs ahead
+// of the clock until none are left, and is killed.
 func stateRun(t *testing.T, path string, s *snowfence.Scheme, clock *fakeClock) []snowfence.ID {
 	t.Helper()
 	f := openState(t, path, s, 1)
@@ -42,8 +42,8 @@ func putFile(t *testing.T, path string, data []byte) {
 }
 
 // Whatever happened to a state file while no program ran, its node makes
-// nothing again: the file is refused, and begun anew in the way that the error
-// says, it goes on above all IDs.
+// nothing again: the file is refused, and begun anew in the way that the
+// error says, it goes on above all IDs.
 func TestFileIsBegunAnew(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -185,8 +185,8 @@ func TestFileKnowsItsSecrets(t *testing.T) {
 			}
 		}
 	}
-	// Without a key field there is one secret for ever, and it is part of the
-	// fingerprint.
+	// Without a key field there is one secret for ever, and it is part of
+	// the fingerprint.
 	path := filepath.Join(t.TempDir(), "node")
 	if f, err := File(path, testScheme(t, "randflake", a), 1); err != nil {
 		t.Error(err)
@@ -199,8 +199,8 @@ func TestFileKnowsItsSecrets(t *testing.T) {
 	}
 }
 
-// A give-back that cannot be written: the next generator on the fence begins
-// above what the first one used.
+// A give-back that cannot be written: the next generator on the fence
+// begins above what the first one used.
 func TestFileReleaseThatFails(t *testing.T) {
 	s := testScheme(t, "time=41,node=2,seq=6,epoch=1999-01-01,tick=1ms")
 	path := filepath.Join(t.TempDir(), "node")
@@ -218,8 +218,8 @@ func TestFileReleaseThatFails(t *testing.T) {
 		t.Error("closed although the file cannot be written")
 	}
 	os.Remove(path + ".new")
-	// The write may have reached the disk all the same, so only the next one
-	// makes ticks usable.
+	// The write may have reached the disk all the same, so only the next
+	// one makes ticks usable.
 	if gr, ok := f.Held(-1); ok {
 		t.Errorf("%+v is granted, and the file may say less", gr)
 	}

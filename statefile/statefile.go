@@ -1,11 +1,11 @@
-// Package statefile makes IDs on one machine without a store. For each node, a
-// file says up to which tick IDs may go, and it is written before they are
-// made.
+// Package statefile makes IDs on one machine without a store. For each
+// node, a file says up to which tick IDs may go, and it is written before
+// they are made.
 //
 //	ids, err := statefile.Open("/var/lib/app/ids") // the processes share a folder
 //
-// For a layout, nodes or a [snowfence.Config] of your own, use the fences of
-// [Folder] and [File].
+// For a layout, nodes or a [snowfence.Config] of your own, use the fences
+// of [Folder] and [File].
 package statefile
 
 import (
@@ -25,29 +25,43 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// stateWindow is how far ahead a state file grants: how often it is written,
-// and how long the successor of a killed process waits at most.
+// stateWindow is how far ahead a state file grants: how often it is
+// written, and how long the successor of a killed process waits at most.
 const stateWindow = time.Second
 
 // ErrUnusable means that a state file cannot be trusted or used. It never
 // counts as empty, because then IDs would start again at tick 0.
 var ErrUnusable = errors.New("unusable state file")
 
+// Fence is the fence of [File]. It is safe for concurrent use.
+type Fence struct {
+	scheme   *snowfence.Scheme
+	machine  world.Machine // that the file was opened on
+	path     string
+	ownShare *share // of a generator that uses the fence itself, not a slice of it
+
+	mu    sync.Mutex // of what follows and of all shares; it is held while the file is written
+	lock  *os.File   // nil when closed
+	state fileState  // as it stands in the file, with the secrets of this scheme
+	floor int64      // first tick that no generator had used when it gave its grant back
+	bound []*share   // in use
+}
+
 // File returns a fence for one fixed node on one machine. It is safe over
-// restarts: the file holds the first tick that was never granted, and is synced
-// before a lower tick is used. The next process begins there, whatever the
-// clock says; after a kill it may wait up to a second. Do not use the node on
-// another machine or with another file.
+// restarts: the file holds the first tick that was never granted, and is
+// synced before a lower tick is used. The next process begins there,
+// whatever the clock says; after a kill it may wait up to a second. Do not
+// use the node on another machine or with another file.
 //
-// The file is locked by path + ".lock" until [Fence.Close] or the end of the
-// process. No file means that the node was never used. File returns an
-// [ErrUnusable] that says what to do (see [Reset]) if the file is damaged, of
-// another layout, node or secret, or older than the last one written. The lock
-// file counts the writes and has the file's random name. So File notices a
-// deleted or older file, and a file without its lock. It does not notice when
-// both are restored together: keep both on a local disk and out of backups. If
-// the folder is moved while it is in use, the fence notices it before the next
-// write.
+// The file is locked by path + ".lock" until [Fence.Close] or the end of
+// the process. No file means that the node was never used. File returns an
+// [ErrUnusable] that says what to do (see [Reset]) if the file is damaged,
+// of another layout, node or secret, or older than the last one written.
+// The lock file counts the writes and has the file's random name. So File
+// notices a deleted or older file, and a file without its lock. It does not
+// notice when both are restored together: keep both on a local disk and out
+// of backups. If the folder is moved while it is in use, the fence notices
+// it before the next write.
 func File(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	f, err := lockState(path, s, node)
 	if err != nil {
@@ -62,11 +76,11 @@ func File(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 
 // Reset writes a state file that counts as used up to a time, which is the
 // parameter after. It replaces a file that is damaged, missing or an older
-// copy, or that does not know its secrets. No ID of the node may be later than
-// that time: stop its processes, and take the time of the stop plus their
-// [snowfence.Config.Lead]. The scheme must have the secrets of the node's IDs.
-// If a good file says a later time, that stays. A damaged file has lost its
-// slices: use [Fence.SequencePart] again.
+// copy, or that does not know its secrets. No ID of the node may be later
+// than that time: stop its processes, and take the time of the stop plus
+// their [snowfence.Config.Lead]. The scheme must have the secrets of the
+// node's IDs. If a good file says a later time, that stays. A damaged file
+// has lost its slices: use [Fence.SequencePart] again.
 func Reset(path string, s *snowfence.Scheme, node int64, after time.Time) error {
 	tick := s.Layout().TickOf(after)
 	if tick >= s.MaxTick() {
@@ -115,8 +129,8 @@ func lockState(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	return &Fence{scheme: s, machine: m, path: abs, lock: lock, state: newState(s, node), ownShare: own}, nil
 }
 
-// realPath returns the one path behind all symbolic links, so that there is one
-// lock. A file that does not exist yet is looked for in its folder.
+// realPath returns the one path behind all symbolic links, so that there is
+// one lock. A file that does not exist yet is looked for in its folder.
 func realPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -134,20 +148,6 @@ func realPath(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// Fence is the fence of [File]. It is safe for concurrent use.
-type Fence struct {
-	scheme   *snowfence.Scheme
-	machine  world.Machine // that the file was opened on
-	path     string
-	ownShare *share // of a generator that uses the fence itself, not a slice of it
-
-	mu    sync.Mutex // of what follows and of all shares; it is held while the file is written
-	lock  *os.File   // nil when closed
-	state fileState  // as it stands in the file, with the secrets of this scheme
-	floor int64      // first tick that no generator had used when it gave its grant back
-	bound []*share   // in use
-}
-
 // Scheme implements [snowfence.Fence].
 func (f *Fence) Scheme() *snowfence.Scheme { return f.scheme }
 
@@ -157,14 +157,14 @@ func (f *Fence) Bind(func() int64) (func(), error) { return f.bindShare(f.ownSha
 // Held implements [snowfence.Fence].
 func (f *Fence) Held(after int64) (snowfence.Grant, bool) { return f.heldBy(f.ownShare, after) }
 
-// Grant implements [snowfence.Fence]. It writes the file unless it has a grant
-// with Until > after.
+// Grant implements [snowfence.Fence]. It writes the file unless it has a
+// grant with Until > after.
 func (f *Fence) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 	return f.grantTo(f.ownShare, after)
 }
 
-// Release implements [snowfence.Fence]: it writes to the file that ticks from
-// used on are free again.
+// Release implements [snowfence.Fence]: it writes to the file that ticks
+// from used on are free again.
 func (f *Fence) Release(_ context.Context, _ snowfence.Grant, used int64) error {
 	return f.releaseShare(f.ownShare, used)
 }
@@ -235,9 +235,9 @@ func (f *Fence) releaseShare(u *share, used int64) error {
 	return nil
 }
 
-// refuseCopy refuses a file if the machine was resumed from a snapshot: a copy
-// of the machine may have a copy of the file. It moves the file away, so that
-// later processes refuse it, too. It needs mu.
+// refuseCopy refuses a file if the machine was resumed from a snapshot: a
+// copy of the machine may have a copy of the file. It moves the file away,
+// so that later processes refuse it, too. It needs mu.
 func (f *Fence) refuseCopy() error {
 	if !f.machine.Copied() {
 		return nil
@@ -264,7 +264,8 @@ func (f *Fence) Close() error {
 	return err
 }
 
-// fileClosed is an [snowfence.ErrClosed] for generators: waiting is in vain.
+// fileClosed is an [snowfence.ErrClosed] for generators: waiting is in
+// vain.
 type fileClosed struct{}
 
 func (fileClosed) Error() string        { return "it was closed" }

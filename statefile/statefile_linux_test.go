@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A lock that the kernel refuses, for whatever reason, is no lock: here for a
-// descriptor that only names the file.
+// A lock that the kernel refuses, for whatever reason, is no lock: here for
+// a descriptor that only names the file.
 func TestRefusedLock(t *testing.T) {
 	const onlyPath = 0x200000 // O_PATH
 	path := filepath.Join(t.TempDir(), "node.lock")

@@ -22,7 +22,8 @@ func openState(t testing.TB, path string, s *snowfence.Scheme, node int64) *Fenc
 	return f
 }
 
-// kill ends a fence as SIGKILL would: the lock goes, and nothing is given back.
+// kill ends a fence as SIGKILL would: the lock goes, and nothing is given
+// back.
 func kill(t testing.TB, f *Fence) {
 	t.Helper()
 	if err := f.Close(); err != nil {
@@ -78,8 +79,8 @@ func TestFileIsForOne(t *testing.T) {
 	openState(t, path, s, 5)
 }
 
-// A file with several names has one lock: symbolic links lead to it, and a hard
-// link is refused.
+// A file with several names has one lock: symbolic links lead to it, and a
+// hard link is refused.
 func TestFileUnderOtherNames(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()
@@ -120,8 +121,8 @@ func TestFileUnderOtherNames(t *testing.T) {
 	}
 }
 
-// TestFileChild is the other process of TestFileIsForOne; run by itself it has
-// nothing to do.
+// TestFileChild is the other process of TestFileIsForOne; run by itself it
+// has nothing to do.
 func TestFileChild(t *testing.T) {
 	args := os.Args
 	if len(args) < 2 || args[len(args)-2] != "--" {
@@ -134,8 +135,8 @@ func TestFileChild(t *testing.T) {
 	}
 }
 
-// Every way in which a file can be torn or damaged is an error, and never the
-// floor 0.
+// Every way in which a file can be torn or damaged is an error, and never
+// the floor 0.
 func TestFileDamaged(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")

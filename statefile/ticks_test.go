@@ -173,8 +173,8 @@ func TestFileErrorsNameTheCause(t *testing.T) {
 	}
 }
 
-// A state file can be begun anew up to the last tick but one, so that one is
-// left.
+// A state file can be begun anew up to the last tick but one, so that one
+// is left.
 func TestFileBegunAtTheEnd(t *testing.T) {
 	s := testScheme(t, "twitter")
 	last := s.MaxTick()

@@ -1,6 +1,6 @@
 // Libsnowfence is the Go part of the C library. Build it with "make lib";
-// programs link the shim in the folder c, which loads it at the first call that
-// needs it.
+// programs link the shim in the folder c, which loads it at the first call
+// that needs it.
 //
 // Only what C can hold crosses the border: numbers, and the buffers of the
 // caller. The work of the calls is in package clib.
@@ -32,9 +32,9 @@ var (
 
 func main() {} // a C library has to have one
 
-// finish turns how a call ended into a status, and writes the text of the error
-// to C. It is deferred, so that a panic becomes a status and not the end of the
-// program.
+// finish turns how a call ended into a status, and writes the text of the
+// error to C. It is deferred, so that a panic becomes a status and not the
+// end of the program.
 func finish(status *C.int, err *error, buf *C.char, size C.size_t) {
 	if r := recover(); r != nil {
 		*status = C.int(clib.Internal)
@@ -45,8 +45,8 @@ func finish(status *C.int, err *error, buf *C.char, size C.size_t) {
 	}
 }
 
-// writeText writes a text with a zero at its end, cut between two characters if
-// it is too long.
+// writeText writes a text with a zero at its end, cut between two
+// characters if it is too long.
 func writeText(buf *C.char, size C.size_t, text string) {
 	if size == 0 {
 		return

@@ -32,8 +32,8 @@ type fleet struct {
 	got  map[string]int // since the last death, by who asks
 }
 
-// newFleet makes a namespace with a longest ttl of 3 s. The sockets are in a
-// folder of their own, because their paths have to be short.
+// newFleet makes a namespace with a longest ttl of 3 s. The sockets are in
+// a folder of their own, because their paths have to be short.
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "agent")
@@ -152,8 +152,8 @@ func (f *fleet) kill(cmd *exec.Cmd) {
 	_ = cmd.Wait() // it was killed
 }
 
-// hold leases a node at the socket again and again, makes IDs, and gives the
-// node back or, as a program that dies, does not.
+// hold leases a node at the socket again and again, makes IDs, and gives
+// the node back or, as a program that dies, does not.
 func (f *fleet) hold(ctx context.Context, c *remote.Client) {
 	for round := 0; ctx.Err() == nil; round++ {
 		l, err := c.Lease(ctx, "jobs", f.s, nil)
@@ -200,8 +200,8 @@ func (f *fleet) ask(ctx context.Context, c *remote.Client) {
 	}
 }
 
-// Agent, server and programs are killed in turn under load; no ID comes twice,
-// and all go on.
+// Agent, server and programs are killed in turn under load; no ID comes
+// twice, and all go on.
 func TestAgentIsKilled(t *testing.T) {
 	f := newFleet(t)
 	s := f.startServer()
@@ -251,8 +251,8 @@ func (f *fleet) listens(path string) {
 	}
 }
 
-// The code of the page for gunicorn gets IDs from an agent, and so does what
-// the agent says to try.
+// The code of the page for gunicorn gets IDs from an agent, and so does
+// what the agent says to try.
 func TestAgentPage(t *testing.T) {
 	f := newFleet(t)
 	dir := f.dir

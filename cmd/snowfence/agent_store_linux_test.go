@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// An agent over a store of its own, with the flags that agents had first: each
-// user of the host holds a quarter of a unit, in one namespace of the store.
+// An agent over a store of its own, with the flags that agents had first:
+// each user of the host holds a quarter of a unit, in one namespace of the
+// store.
 func TestAgentOverAStore(t *testing.T) {
 	f := newFleet(t)
 	f.start("agent", "--store", f.store(), "--namespace", "jobs", "--socket", f.dir+"/agent")

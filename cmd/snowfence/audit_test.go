@@ -77,8 +77,8 @@ func TestAuditInputs(t *testing.T) {
 				t.Errorf("%s, %v: exit code %d\n%s%s", c.file, args, code, out.String(), errs.String())
 			}
 		}
-		// Twice the same file: every ID is there twice, and nothing about the
-		// second half is guessed.
+		// Twice the same file: every ID is there twice, and nothing about
+		// the second half is guessed.
 		var out, errs bytes.Buffer
 		args := append([]string{"audit", "--limit", "1", name, name}, c.args...)
 		code := run(t.Context(), args, nil, &out, &errs, nil)

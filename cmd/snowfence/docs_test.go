@@ -170,8 +170,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDocumentedOperations looks for each command of two pages in the scripts
-// that run them.
+// TestDocumentedOperations looks for each command of two pages in the
+// scripts that run them.
 func TestDocumentedOperations(t *testing.T) {
 	for page, script := range map[string]string{
 		"operate/operations.md": "operations.txtar", "move/past.md": "past.txtar",
@@ -198,8 +198,8 @@ func TestDocumentedOperations(t *testing.T) {
 	}
 }
 
-// TestDocumentedFiles looks for the files of Go that the pages name. These two
-// are the reader's.
+// TestDocumentedFiles looks for the files of Go that the pages name. These
+// two are the reader's.
 func TestDocumentedFiles(t *testing.T) {
 	file := regexp.MustCompile("`([a-z0-9_/]+\\.go)`")
 	n := 0
@@ -219,9 +219,9 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 }
 
-// TestDocumentedGoGet: go get of a driver's module does not load what a package
-// of it needs, so the page gets each package by its path, and each module of
-// ours.
+// TestDocumentedGoGet: go get of a driver's module does not load what a
+// package of it needs, so the page gets each package by its path, and each
+// module of ours.
 func TestDocumentedGoGet(t *testing.T) {
 	imported := regexp.MustCompile(`(?m)^\t(?:\w+ )?"(\w+\.[\w.]+/.*)"$`)
 	n := 0
@@ -244,8 +244,8 @@ func TestDocumentedGoGet(t *testing.T) {
 	}
 }
 
-// TestDocumentedGo looks for each line of Go on the pages among the lines that
-// are compiled. What begins with a package clause is a program, which
+// TestDocumentedGo looks for each line of Go on the pages among the lines
+// that are compiled. What begins with a package clause is a program, which
 // test/server/program builds, as all of docs/start/go.md.
 func TestDocumentedGo(t *testing.T) {
 	compiled := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
-// FuzzDecode: whatever the input and flags are, decode ends with 0 or 2, says
-// why, and prints at most one object a line of input.
+// FuzzDecode: whatever the input and flags are, decode ends with 0 or 2,
+// says why, and prints at most one object a line of input.
 func FuzzDecode(f *testing.F) {
 	f.Add("2104672976770170879\n-5\n\nx", "twitter", "dec", false)
 	f.Add("lfrlf9ts0000", "randflake-raw", "base32hex", true)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A log that nobody reads stopped a server for good, and no second signal ended
-// it.
+// A log that nobody reads stopped a server for good, and no second signal
+// ended it.
 func TestLogThatNobodyReads(t *testing.T) {
 	for _, second := range []bool{false, true} {
 		dir := t.TempDir()

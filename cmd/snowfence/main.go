@@ -13,10 +13,11 @@ import (
 
 func main() { os.Exit(process(command.New(os.Stdin, os.Stdout, os.Stderr, os.Environ()))) }
 
-// process runs the program with the arguments and the signals of this process.
+// process runs the program with the arguments and the signals of this
+// process.
 func process(e *command.Env) int {
-	// A closed pipe shows as an error of the write, so that leases are given
-	// back first.
+	// A closed pipe shows as an error of the write, so that leases are
+	// given back first.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

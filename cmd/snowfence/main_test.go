@@ -18,8 +18,8 @@ import (
 	"github.com/snowfence/snowfence/statefile"
 )
 
-// TestMain makes the test binary the program itself, for the scripts and for
-// tests that start processes.
+// TestMain makes the test binary the program itself, for the scripts and
+// for tests that start processes.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"snowfence": func() {
@@ -30,15 +30,16 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// run runs the program without signals and without the store of this machine.
+// run runs the program without signals and without the store of this
+// machine.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
 	p := command.New(stdin, stdout, stderr, environ)
 	p.Places.System = ""
 	return execute(ctx, p, args)
 }
 
-// systemStore is the variable that tests name the file of a system-wide store
-// by.
+// systemStore is the variable that tests name the file of a system-wide
+// store by.
 const systemStore = "TEST_SYSTEM_STORE"
 
 func TestScripts(t *testing.T) {
@@ -91,8 +92,8 @@ func waitHeld(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("no node of %s was held within two minutes", args[0])
 }
 
-// ahead leases a node of the namespace in ids.db with a clock that is an hour
-// ahead, and gives it back or, with crash, does not.
+// ahead leases a node of the namespace in ids.db with a clock that is an
+// hour ahead, and gives it back or, with crash, does not.
 func ahead(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 || args[2] != "close" && args[2] != "crash" {
 		ts.Fatalf("usage: ahead NAMESPACE NODE close|crash")
@@ -122,8 +123,8 @@ func ahead(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(st.Close())
 }
 
-// holds leases a node of the namespace in ids.db under a label, as a process
-// does that is killed while it holds it.
+// holds leases a node of the namespace in ids.db under a label, as a
+// process does that is killed while it holds it.
 func holds(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: holds NAMESPACE NODE LABEL")
@@ -143,7 +144,8 @@ func holds(ts *testscript.TestScript, neg bool, args []string) {
 
 var began = time.Now()
 
-// stateFile uses a state file of Twitter's layout with a clock that is ahead.
+// stateFile uses a state file of Twitter's layout with a clock that is
+// ahead.
 func stateFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: statefile FILE NODE AHEAD")

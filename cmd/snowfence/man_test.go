@@ -47,8 +47,8 @@ func allManPages(t *testing.T) map[string]string {
 	return pages
 }
 
-// manPages makes the pages of a command and those below it, without a date, so
-// that pages change only when the commands do.
+// manPages makes the pages of a command and those below it, without a date,
+// so that pages change only when the commands do.
 func manPages(t *testing.T, cmd *cobra.Command, pages map[string]string) {
 	t.Helper()
 	for _, sub := range cmd.Commands() {

@@ -14,8 +14,8 @@ import (
 
 var number = regexp.MustCompile(`\b[0-9]{15,19}\b`)
 
-// otherIDs are numbers in the pages that are no IDs of the default layout, and
-// what they are.
+// otherIDs are numbers in the pages that are no IDs of the default layout,
+// and what they are.
 var otherIDs = map[string]string{
 	"653022933811200000": "made by both layouts of a change that is refused",
 	"9007199254740991":   "2^53 - 1, the last number of a sequence",
@@ -55,9 +55,9 @@ var (
 	changes = regexp.MustCompile(`\b[0-9]{15,19}\b(\t\w+)?|\([^()]* (ago|now)[^()]*, `)
 )
 
-// TestDocumentedOutput runs the commands that README and the page of sequences
-// show with their output, and compares it but for IDs that are new and for how
-// long ago something was.
+// TestDocumentedOutput runs the commands that README and the page of
+// sequences show with their output, and compares it but for IDs that are
+// new and for how long ago something was.
 func TestDocumentedOutput(t *testing.T) {
 	all := pages(t)
 	if n := documentedOutput(t, all["../../README.md"]); n < 4 {

@@ -39,8 +39,8 @@ func start(t *testing.T, store string, args ...string) (*exec.Cmd, io.ReadCloser
 	return cmd, stdout, &stderr
 }
 
-// readIDs reads whole lines until the end or until more are there than asked
-// for. A process that is killed may leave half a line.
+// readIDs reads whole lines until the end or until more are there than
+// asked for. A process that is killed may leave half a line.
 func readIDs(r *bufio.Reader, most int) ([]int64, error) {
 	var ids []int64
 	for len(ids) < most {
@@ -60,8 +60,8 @@ func readIDs(r *bufio.Reader, most int) ([]int64, error) {
 	return ids, nil
 }
 
-// worker makes at least want IDs with as many runs of the program as it takes.
-// With kill, the first run gets SIGKILL half-way.
+// worker makes at least want IDs with as many runs of the program as it
+// takes. With kill, the first run gets SIGKILL half-way.
 func worker(t *testing.T, store string, want int, kill bool, args ...string) ([]int64, error) {
 	var all []int64
 	for len(all) < want {
@@ -122,7 +122,8 @@ func expectUnique(t *testing.T, least int, results ...[]int64) {
 	}
 }
 
-// "snowfence new | head" is no error, says nothing, and gives the node back.
+// "snowfence new | head" is no error, says nothing, and gives the node
+// back.
 func TestClosedPipe(t *testing.T) {
 	store := t.TempDir() + "/ids.db"
 	cmd, stdout, stderr := start(t, store, "new", "-n", "5000000")

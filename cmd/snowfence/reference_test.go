@@ -28,8 +28,8 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// TestDocumentedLayouts runs each command of docs/choose/layouts.md whose words
-// are no placeholders.
+// TestDocumentedLayouts runs each command of docs/choose/layouts.md whose
+// words are no placeholders.
 func TestDocumentedLayouts(t *testing.T) {
 	page := pages(t)["../../docs/choose/layouts.md"]
 	env := []string{"XDG_STATE_HOME=" + t.TempDir()}
@@ -65,8 +65,8 @@ var (
 	typed    = regexp.MustCompile(`(?m)^type (\w+Error) struct`)
 )
 
-// TestDocumentedErrors compares the errors of docs/reference/errors.md with the
-// library's.
+// TestDocumentedErrors compares the errors of docs/reference/errors.md with
+// the library's.
 func TestDocumentedErrors(t *testing.T) {
 	has, wants := map[string]bool{}, map[string]bool{}
 	for _, m := range named.FindAllStringSubmatch(pages(t)["../../docs/reference/errors.md"], -1) {

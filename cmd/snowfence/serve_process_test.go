@@ -23,7 +23,8 @@ type served struct {
 	heard  func(line string) // each line of its log; or nil
 }
 
-// serveProcess starts a server over HTTP with lines in its file of settings.
+// serveProcess starts a server over HTTP with lines in its file of
+// settings.
 func serveProcess(t *testing.T, settings string, args ...string) *served {
 	t.Helper()
 	s := &served{T: t, config: filepath.Join(t.TempDir(), "serve.yaml")}
@@ -86,8 +87,8 @@ func (s *served) wait() error {
 	return s.cmd.Wait()
 }
 
-// SIGHUP ended the server. It reads the file of settings again, and a bad one
-// changes nothing.
+// SIGHUP ended the server. It reads the file of settings again, and a bad
+// one changes nothing.
 func TestServeReadsSettingsAgain(t *testing.T) {
 	s := serveProcess(t, "log-json: true\n", "--label", "mine", "--ready-for", "default")
 	s.start()
@@ -107,8 +108,8 @@ func TestServeReadsSettingsAgain(t *testing.T) {
 	}
 }
 
-// To see more of a server, people had to restart it, and what they looked for
-// was gone.
+// To see more of a server, people had to restart it, and what they looked
+// for was gone.
 func TestLogLevelChangesAtRunTime(t *testing.T) {
 	s := serveProcess(t, "")
 	url, refused := "", 0
@@ -149,8 +150,8 @@ func TestLogLevelChangesAtRunTime(t *testing.T) {
 	}
 }
 
-// The first SIGTERM begins a stop that may take long, the second one ends the
-// program at once.
+// The first SIGTERM begins a stop that may take long, the second one ends
+// the program at once.
 func TestServeTwoSignals(t *testing.T) {
 	s := serveProcess(t, "drain: 1h\n")
 	s.start()
@@ -164,8 +165,8 @@ func TestServeTwoSignals(t *testing.T) {
 	}
 }
 
-// TestFewFiles starts the program where the system allows it fewer files than
-// its connections need.
+// TestFewFiles starts the program where the system allows it fewer files
+// than its connections need.
 func TestFewFiles(t *testing.T) {
 	for most, warned := range map[string]bool{"20": true, "10": false} {
 		cmd := exec.Command("sh", "-c", `ulimit -n 39 && exec snowfence serve --check-config --max-connections "$0"`, most)
@@ -176,8 +177,8 @@ func TestFewFiles(t *testing.T) {
 	}
 }
 
-// A server whose store does not answer listens, says what to do, and stops when
-// it is told to.
+// A server whose store does not answer listens, says what to do, and stops
+// when it is told to.
 func TestServeWaitsForItsStore(t *testing.T) {
 	s := serveProcess(t, "", "--store", "redis://127.0.0.1:1")
 	s.start()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A misspelled variable, a namespace that does not exist, and lines that are no
-// JSON: the server said "ready, try curl" in plain text.
+// A misspelled variable, a namespace that does not exist, and lines that
+// are no JSON: the server said "ready, try curl" in plain text.
 func TestServeSaysWhatIsMissingInJSON(t *testing.T) {
 	s := serveProcess(t, "", "--log-json", "--ready-for", "orders")
 	s.cmd.Env = append(s.cmd.Env, "SNOWFENCE_MAXWAIT=3s", "SNOWFENCE_PORT_8080_TCP=x", "SNOWFENCE_LAYOUT=twitter")
@@ -37,8 +37,8 @@ func TestServeSaysWhatIsMissingInJSON(t *testing.T) {
 	}
 }
 
-// A server that could not start said so in plain text, which its reader of JSON
-// passed over.
+// A server that could not start said so in plain text, which its reader of
+// JSON passed over.
 func TestStartErrorsAreJSON(t *testing.T) {
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "serve.yaml")

@@ -14,8 +14,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// An operator saw from the store who holds nodes, but not which servers there
-// are.
+// An operator saw from the store who holds nodes, but not which servers
+// there are.
 func TestServersOfAStoreAreListed(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "ids.db")
 	st, err := open.Open(t.Context(), url)

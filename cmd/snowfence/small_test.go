@@ -40,8 +40,8 @@ func TestAdviceThatWasMissing(t *testing.T) {
 	run("abc\n", 2, "abc", "audit", "-")
 }
 
-// HTTP takes the times that the shell takes, also those whose + a query made a
-// space.
+// HTTP takes the times that the shell takes, also those whose + a query
+// made a space.
 func TestTimesOfRequests(t *testing.T) {
 	want, err := command.ParseTime("at", "2019-05-17T08:30:00Z")
 	if err != nil {

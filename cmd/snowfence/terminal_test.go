@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// "lease list" printed the escape sequences of labels and vetoes that a store
-// had.
+// "lease list" printed the escape sequences of labels and vetoes that a
+// store had.
 func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "ids.db")
 	st, err := open.Open(t.Context(), url)

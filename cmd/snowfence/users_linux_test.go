@@ -110,8 +110,8 @@ func (m *machine) own(u user) string {
 
 // command is the program, run by a user.
 func (m *machine) command(u user, args ...string) *exec.Cmd {
-	// The folder of this program may be closed to others, and by this name it
-	// is the program.
+	// The folder of this program may be closed to others, and by this name
+	// it is the program.
 	program := filepath.Join(m.dir, "snowfence")
 	if _, err := os.Stat(program); err != nil {
 		exe, err := os.ReadFile("/proc/self/exe")
@@ -165,8 +165,8 @@ func (m *machine) fails(u user, args []string, want ...string) {
 	}
 }
 
-// together makes IDs by several users at the same time and counts those that
-// are there twice.
+// together makes IDs by several users at the same time and counts those
+// that are there twice.
 func (m *machine) together(n int, users ...user) (twice int) {
 	m.Helper()
 	outs := make([]bytes.Buffer, len(users))
@@ -195,8 +195,8 @@ func (m *machine) together(n int, users ...user) (twice int) {
 }
 
 // TestUsersShareTheSystemStore had no store to share: root and another user
-// made 159,744 equal IDs from a file each. The first program makes the files
-// beside the database, with any umask, and the others can use them.
+// made 159,744 equal IDs from a file each. The first program makes the
+// files beside the database, with any umask, and the others can use them.
 func TestUsersShareTheSystemStore(t *testing.T) {
 	m := newMachine(t)
 	m.setUp()
@@ -230,8 +230,8 @@ func TestServiceMakesTheSystemStore(t *testing.T) {
 	}
 }
 
-// A user who may not use the system-wide store is told how he may, and makes no
-// IDs of another scope.
+// A user who may not use the system-wide store is told how he may, and
+// makes no IDs of another scope.
 func TestUserWithoutTheSystemStore(t *testing.T) {
 	m := newMachine(t)
 	m.setUp()
@@ -266,8 +266,8 @@ func TestUserWithoutTheSystemStore(t *testing.T) {
 	}
 }
 
-// The user who runs the server reads a file of tokens after root did what the
-// error says.
+// The user who runs the server reads a file of tokens after root did what
+// the error says.
 func TestUserWithoutTheTokens(t *testing.T) {
 	m := newMachine(t)
 	m.setUp()

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
-// TestDecodeVectors decodes the published sample of every layout, and compares
-// every number in it with what decode prints.
+// TestDecodeVectors decodes the published sample of every layout, and
+// compares every number in it with what decode prints.
 func TestDecodeVectors(t *testing.T) {
 	data, err := os.ReadFile("testdata/layouts.json")
 	if err != nil {

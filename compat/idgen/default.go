@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// shared is what [NextId] uses. The API of the original has no place for it but
-// a package variable.
+// shared is what [NextId] uses. The API of the original has no place for it
+// but a package variable.
 var shared door
 
 // door is a generator that may be replaced while it is used.
@@ -22,20 +22,20 @@ type door struct {
 	cur atomic.Pointer[worker]
 }
 
-// SetIdGenerator sets the options of [NextId]. Call it again to change them,
-// also while NextId is used. It panics if they are bad.
+// SetIdGenerator sets the options of [NextId]. Call it again to change
+// them, also while NextId is used. It panics if they are bad.
 func SetIdGenerator(options *IdGeneratorOptions) {
 	if err := TrySetIdGenerator(options); err != nil {
 		panic(err)
 	}
 }
 
-// TrySetIdGenerator is [SetIdGenerator], but returns an error. After an error
-// NextId goes on with its old options.
+// TrySetIdGenerator is [SetIdGenerator], but returns an error. After an
+// error NextId goes on with its old options.
 func TrySetIdGenerator(options *IdGeneratorOptions) error { return shared.set(options, nil) }
 
-// SetFence is [SetIdGenerator] for a lease, a state file or another fence: see
-// [NewOn]. After an error NextId goes on as before.
+// SetFence is [SetIdGenerator] for a lease, a state file or another fence:
+// see [NewOn]. After an error NextId goes on as before.
 func SetFence(f snowfence.Fence, lead int64) error {
 	w, err := on(f, process.Options{Lead: lead})
 	if err != nil {
@@ -86,8 +86,9 @@ func ExtractTime(id int64) time.Time {
 
 var errNotSet = errors.New("idgen: no options: call SetIdGenerator first")
 
-// set replaces the generator. One without a fence ends before the next opens,
-// so that the lead of the next takes effect where both are of one worker.
+// set replaces the generator. One without a fence ends before the next
+// opens, so that the lead of the next takes effect where both are of one
+// worker.
 func (d *door) set(options *IdGeneratorOptions, clock snowfence.TimeSource) error {
 	scheme, err := options.scheme(clock)
 	if err != nil {

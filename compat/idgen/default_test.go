@@ -75,8 +75,8 @@ func TestMethodChangesWithSetIdGenerator(t *testing.T) {
 	}
 }
 
-// Callers meet a generator that is sealed before the next one is set. They must
-// wait for that, not panic.
+// Callers meet a generator that is sealed before the next one is set. They
+// must wait for that, not panic.
 func TestNextIdWaitsForTheOptionsThatAreBeingSet(t *testing.T) {
 	clock := newClock()
 	var d door

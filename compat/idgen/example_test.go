@@ -79,8 +79,8 @@ func aMove(path string, scheme *snowfence.Scheme, stopped time.Time) error {
 
 var _, _ = fromADatabase, aMove
 
-// TestPageOfSnowDrift looks for each line of Go of the page in this file, which
-// is compiled.
+// TestPageOfSnowDrift looks for each line of Go of the page in this file,
+// which is compiled.
 func TestPageOfSnowDrift(t *testing.T) {
 	page, err := os.ReadFile("../../docs/move/snow-drift.md")
 	if err != nil {

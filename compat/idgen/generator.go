@@ -16,9 +16,9 @@ type ISnowWorker interface {
 }
 
 // DefaultIdGenerator makes IDs with options of its own. It is safe for
-// concurrent use, and needs no Close unless it is over a fence. Copies share
-// one generator. The zero value makes no IDs: NewLong panics and names the
-// constructor.
+// concurrent use, and needs no Close unless it is over a fence. Copies
+// share one generator. The zero value makes no IDs: NewLong panics and
+// names the constructor.
 type DefaultIdGenerator struct {
 	Options    *IdGeneratorOptions // a copy; to change it has no effect
 	SnowWorker ISnowWorker         // makes the IDs of NewLong
@@ -37,13 +37,14 @@ func NewDefaultIdGenerator(options *IdGeneratorOptions) *DefaultIdGenerator {
 	return must(TryNewDefaultIdGenerator(options))
 }
 
-// TryNewDefaultIdGenerator is [NewDefaultIdGenerator], but returns an error.
+// TryNewDefaultIdGenerator is [NewDefaultIdGenerator], but returns an
+// error.
 func TryNewDefaultIdGenerator(options *IdGeneratorOptions) (*DefaultIdGenerator, error) {
 	return open(options, nil)
 }
 
-// NewSnowWorkerM1 returns a worker without a generator around it. BaseTime and
-// bit lengths of 0 mean the default. It panics if options are bad.
+// NewSnowWorkerM1 returns a worker without a generator around it. BaseTime
+// and bit lengths of 0 mean the default. It panics if options are bad.
 func NewSnowWorkerM1(options *IdGeneratorOptions) ISnowWorker {
 	return NewDefaultIdGenerator(options.withDefaults(1)).SnowWorker
 }
@@ -54,11 +55,11 @@ func NewSnowWorkerM2(options *IdGeneratorOptions) ISnowWorker {
 	return NewDefaultIdGenerator(options.withDefaults(2)).SnowWorker
 }
 
-// NewOn returns a generator over a lease, a state file or another fence with
-// the layout [IdGeneratorOptions.Layout]. The fence decides which worker it
-// uses. IDs run up to lead ticks ahead of the clock, as with TopOverCostCount;
-// a lead of 0 is Method 2. Close gives the worker back. NewOn refuses a worker
-// that this process uses without a fence.
+// NewOn returns a generator over a lease, a state file or another fence
+// with the layout [IdGeneratorOptions.Layout]. The fence decides which
+// worker it uses. IDs run up to lead ticks ahead of the clock, as with
+// TopOverCostCount; a lead of 0 is Method 2. Close gives the worker back.
+// NewOn refuses a worker that this process uses without a fence.
 func NewOn(f snowfence.Fence, lead int64) (*DefaultIdGenerator, error) {
 	w, err := on(f, process.Options{Lead: lead})
 	if err != nil {
@@ -81,8 +82,8 @@ func open(options *IdGeneratorOptions, clock snowfence.TimeSource) (*DefaultIdGe
 
 // enter returns the worker of checked options.
 //
-// Invariant: generators in use that could make an ID of this one are sealed,
-// and it starts above all that they made.
+// Invariant: generators in use that could make an ID of this one are
+// sealed, and it starts above all that they made.
 func enter(s *snowfence.Scheme, o *IdGeneratorOptions, clock snowfence.TimeSource) (*worker, error) {
 	h, err := process.Open(s, o.node(), process.Options{Lead: o.lead(), Replace: true, Time: clock})
 	if err != nil {
@@ -122,8 +123,8 @@ func (dig DefaultIdGenerator) NewLong() int64 {
 var errZero = fmt.Errorf("idgen: a generator without options: make it with NewDefaultIdGenerator or NewOn (%w)",
 	snowfence.ErrClosed)
 
-// NewLongContext is [DefaultIdGenerator.NewLong], but waits at most until ctx
-// ends, and returns errors.
+// NewLongContext is [DefaultIdGenerator.NewLong], but waits at most until
+// ctx ends, and returns errors.
 func (dig DefaultIdGenerator) NewLongContext(ctx context.Context) (int64, error) {
 	switch {
 	case dig.worker != nil:
@@ -135,8 +136,8 @@ func (dig DefaultIdGenerator) NewLongContext(ctx context.Context) (int64, error)
 	return 0, errZero
 }
 
-// ExtractTime returns the time of an ID that was made with these options; for
-// the zero value, with the default ones.
+// ExtractTime returns the time of an ID that was made with these options;
+// for the zero value, with the default ones.
 func (dig DefaultIdGenerator) ExtractTime(id int64) time.Time {
 	if dig.worker != nil {
 		return dig.worker.options.timeOf(id)
@@ -147,8 +148,9 @@ func (dig DefaultIdGenerator) ExtractTime(id int64) time.Time {
 	return NewIdGeneratorOptions(0).timeOf(id)
 }
 
-// Close ends the use of the generator, and gives the worker of a fence back.
-// After that NewLong panics. Other generators with equal options go on.
+// Close ends the use of the generator, and gives the worker of a fence
+// back. After that NewLong panics. Other generators with equal options go
+// on.
 func (dig DefaultIdGenerator) Close() error {
 	if dig.worker == nil {
 		return nil

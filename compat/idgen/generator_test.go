@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// bases makes a BaseTime for each test, so that none meets the IDs of another.
+// bases makes a BaseTime for each test, so that none meets the IDs of
+// another.
 var bases atomic.Int64
 
 func ownOptions(worker uint16) *IdGeneratorOptions {

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// IdGeneratorOptions are the settings of snow-drift, including two that only
-// its C# port has: a data center, and seconds.
+// IdGeneratorOptions are the settings of snow-drift, including two that
+// only its C# port has: a data center, and seconds.
 type IdGeneratorOptions struct {
 	Method            uint16 // 2: IDs never run ahead of the clock; anything else: they may, as TopOverCostCount says
 	BaseTime          int64  // start of the time in an ID, in milliseconds since 1970; not in the future
@@ -20,9 +20,9 @@ type IdGeneratorOptions struct {
 	MaxSeqNumber      uint32 // last sequence number; 0 means the highest that SeqBitLength holds
 	MinSeqNumber      uint32 // first sequence number, from 5 up: 0 to 4 are reserved
 
-	// TopOverCostCount is how many milliseconds IDs may run ahead of the clock,
-	// at most 10000. 0 means 2000, as in the Go original. With seconds, IDs
-	// never run ahead.
+	// TopOverCostCount is how many milliseconds IDs may run ahead of the
+	// clock, at most 10000. 0 means 2000, as in the Go original. With
+	// seconds, IDs never run ahead.
 	TopOverCostCount uint32
 
 	DataCenterId          uint32 // stands above the worker
@@ -44,8 +44,8 @@ const (
 	maxLead     = 10000
 )
 
-// NewIdGeneratorOptions returns the default settings: 6 bits for the worker, 6
-// for the sequence.
+// NewIdGeneratorOptions returns the default settings: 6 bits for the
+// worker, 6 for the sequence.
 func NewIdGeneratorOptions(workerId uint16) *IdGeneratorOptions {
 	return &IdGeneratorOptions{
 		Method:            1,

@@ -13,14 +13,15 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// noonOn moves the clock of a bubble, which starts in 2000, into the life of
-// the layout.
+// noonOn moves the clock of a bubble, which starts in 2000, into the life
+// of the layout.
 func noonOn(t testing.TB) {
 	t.Helper()
 	time.Sleep(time.Until(time.Unix(noon, 0)))
 }
 
-// With the system's clock, a generator gives no ID of a second that is over.
+// With the system's clock, a generator gives no ID of a second that is
+// over.
 func TestSystemClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noonOn(t)
@@ -44,7 +45,8 @@ func TestSystemClock(t *testing.T) {
 	})
 }
 
-// A program that waits gets an ID when its clock is where the node was used.
+// A program that waits gets an ID when its clock is where the node was
+// used.
 func TestClockBehindIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noonOn(t)
@@ -73,8 +75,8 @@ func TestClockBehindIsWaitedFor(t *testing.T) {
 	})
 }
 
-// The clock jumps while many goroutines look at it: each ID once, inside the
-// lease.
+// The clock jumps while many goroutines look at it: each ID once, inside
+// the lease.
 func TestGoroutinesWhileTheClockJumps(t *testing.T) {
 	var ids sync.Map
 	var now, calls, made atomic.Int64
@@ -111,8 +113,8 @@ func TestGoroutinesWhileTheClockJumps(t *testing.T) {
 	}
 }
 
-// A generator with a TimeSource shares with no other: it has its own time, and
-// the one before it ends.
+// A generator with a TimeSource shares with no other: it has its own time,
+// and the one before it ends.
 func TestTimeSourceIsNotShared(t *testing.T) {
 	run := rand.Uint64()
 	early, late := int64(noon), int64(noon+100)
@@ -199,8 +201,8 @@ func jump(t *testing.T, jumps []byte) {
 	}
 }
 
-// A clock may do what it wants: no ID comes twice, and each call gets what the
-// clock, the lease and the seconds used so far say.
+// A clock may do what it wants: no ID comes twice, and each call gets what
+// the clock, the lease and the seconds used so far say.
 func FuzzTimeSource(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{28, 29, 30, 5, 28, 9, 8, 13, 240, 255, 255, 28})

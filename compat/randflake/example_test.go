@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// The node is leased: no other process has it. Two generators here stand for
-// two processes with one store.
+// The node is leased: no other process has it. Two generators here stand
+// for two processes with one store.
 func ExampleNewOn() {
 	ctx := context.Background()
 	store := store.NewMemory() // over your database in a program: sqlstore.New, etcdstore.New, …

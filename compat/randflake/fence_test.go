@@ -125,8 +125,8 @@ func TestOverAFence(t *testing.T) {
 	})
 }
 
-// The grant begins where the one before it ended, and the clock is not there
-// yet.
+// The grant begins where the one before it ended, and the clock is not
+// there yet.
 func TestClockBehindTheGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noonOn(t)
@@ -213,8 +213,8 @@ func TestFencesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A bare number and a fence make the same IDs: the second is refused, and who
-// comes next begins above. A fence that gets the number later waits.
+// A bare number and a fence make the same IDs: the second is refused, and
+// who comes next begins above. A fence that gets the number later waits.
 func TestBareNumberBesideAFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noonOn(t)

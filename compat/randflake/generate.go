@@ -11,9 +11,10 @@ import (
 )
 
 // Generate returns a new ID. It never waits. It returns [ErrInvalidLease]
-// outside the lease, [ErrResourceExhausted] when the sequence of this second is
-// used up, and [ErrConsistencyViolation] when the clock is behind a second that
-// was used. Over a fence, it can also return [ErrRandflakeDead].
+// outside the lease, [ErrResourceExhausted] when the sequence of this
+// second is used up, and [ErrConsistencyViolation] when the clock is behind
+// a second that was used. Over a fence, it can also return
+// [ErrRandflakeDead].
 func (g *Generator) Generate() (int64, error) {
 	if on := g.on.Load(); on != nil && g.current() {
 		if id, err := on.TryNext(); err == nil {
@@ -41,8 +42,8 @@ func (g *Generator) attempt() (id int64, kind, why error) {
 	return 0, kind, err
 }
 
-// handle returns what makes the IDs. It takes the node while the lease has the
-// present second, and again for a TimeSource.
+// handle returns what makes the IDs. It takes the node while the lease has
+// the present second, and again for a TimeSource.
 func (g *Generator) handle() (*process.Handle, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,8 +96,8 @@ func (g *Generator) second() int64 {
 	return time.Now().Unix()
 }
 
-// end returns the last second of the lease, one for all its sharers. The mutex
-// is held.
+// end returns the last second of the lease, one for all its sharers. The
+// mutex is held.
 func (g *Generator) end() int64 {
 	if on := g.on.Load(); on != nil {
 		return on.Until() + RANDFLAKE_EPOCH_OFFSET - 1
@@ -129,10 +130,10 @@ func kindOf(err error) error {
 	return ErrInvalidLease
 }
 
-// GenerateContext is Generate, but waits until ctx ends: for the next second,
-// for a clock that went back, and over a fence for a grant. It returns at once
-// when a lease of [NewGenerator] is over or has not begun. With [errors.Is] its
-// errors match Generate's; their texts say more.
+// GenerateContext is Generate, but waits until ctx ends: for the next
+// second, for a clock that went back, and over a fence for a grant. It
+// returns at once when a lease of [NewGenerator] is over or has not begun.
+// With [errors.Is] its errors match Generate's; their texts say more.
 func (g *Generator) GenerateContext(ctx context.Context) (int64, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		id, kind, err := g.attempt()

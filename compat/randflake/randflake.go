@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// The parts of an ID before it is encrypted, as Unix seconds, bits and highest
-// values.
+// The parts of an ID before it is encrypted, as Unix seconds, bits and
+// highest values.
 const (
 	RANDFLAKE_EPOCH_OFFSET = 1730000000 // 2024-10-27T03:33:20Z
 
@@ -24,8 +24,8 @@ const (
 	RANDFLAKE_MAX_SEQUENCE  = 1<<RANDFLAKE_SEQUENCE_BITS - 1
 )
 
-// The errors of the original, with its texts. [Generator.GenerateContext] may
-// wrap them; other methods return them as they are.
+// The errors of the original, with its texts. [Generator.GenerateContext]
+// may wrap them; other methods return them as they are.
 var (
 	ErrRandflakeDead     = errors.New("randflake: the randflake id is dead after 34 years of lifetime")
 	ErrInvalidSecret     = errors.New("randflake: invalid secret, secret must be 16 bytes long")
@@ -38,17 +38,18 @@ var (
 	ErrInvalidID = errors.New("randflake: invalid id")
 )
 
-// ErrOverlap means that another generator of this process could make the same
-// IDs: it has the same secret and node, one of the two over a fence and the
-// other without.
+// ErrOverlap means that another generator of this process could make the
+// same IDs: it has the same secret and node, one of the two over a fence
+// and the other without.
 var ErrOverlap = process.ErrOverlap
 
-// Generator makes IDs. It is safe for concurrent use, and must not be copied.
+// Generator makes IDs. It is safe for concurrent use, and must not be
+// copied.
 type Generator struct {
 	// TimeSource returns the time in Unix seconds. Set it before the first
 	// Generate, and do not change it: it is called for each ID, with locks
-	// held. With nil, a generator follows the system's clock within 10 ms. A
-	// generator over a fence never calls it.
+	// held. With nil, a generator follows the system's clock within 10 ms.
+	// A generator over a fence never calls it.
 	TimeSource func() int64
 
 	on      atomic.Pointer[process.Handle] // nil while the node is not taken
@@ -64,14 +65,15 @@ type Generator struct {
 	closed   bool
 }
 
-// NewGenerator returns a generator for a bare node number and the seconds from
-// leaseStart to leaseEnd, both included, as Unix time. The secret has 16 bytes.
-// If this process uses the node over a fence, the error is [ErrOverlap].
+// NewGenerator returns a generator for a bare node number and the seconds
+// from leaseStart to leaseEnd, both included, as Unix time. The secret has
+// 16 bytes. If this process uses the node over a fence, the error is
+// [ErrOverlap].
 //
 // Generators with the same node, secret and lease share one underlying
-// generator, with the latest lease end of all. A generator with another lease,
-// or with a TimeSource, takes the node over in its first second; from then on
-// the others return [snowfence.ErrClosed].
+// generator, with the latest lease end of all. A generator with another
+// lease, or with a TimeSource, takes the node over in its first second;
+// from then on the others return [snowfence.ErrClosed].
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:
@@ -100,10 +102,10 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 
 // NewOn returns a generator over a fence: a lease, a state file or a static
 // number. The fence serves this generator alone, and its layout is
-// [snowfence.Randflake]. Close gives its grant back. If this process uses the
-// node without a fence, the error is [ErrOverlap]. If the fence grants such a
-// node later, Generate returns [ErrInvalidLease] until the other generator is
-// closed.
+// [snowfence.Randflake]. Close gives its grant back. If this process uses
+// the node without a fence, the error is [ErrOverlap]. If the fence grants
+// such a node later, Generate returns [ErrInvalidLease] until the other
+// generator is closed.
 func NewOn(f snowfence.Fence) (*Generator, error) {
 	if f == nil {
 		return nil, errors.New("randflake: the fence is nil: use a lease, statefile.File or snowfence.Unguarded")
@@ -123,9 +125,9 @@ func NewOn(f snowfence.Fence) (*Generator, error) {
 	return g, nil
 }
 
-// Close ends the generator: Generate returns [snowfence.ErrClosed] from then
-// on. Over a fence it gives the grant back. Other generators with the same node
-// and secret go on.
+// Close ends the generator: Generate returns [snowfence.ErrClosed] from
+// then on. Over a fence it gives the grant back. Other generators with the
+// same node and secret go on.
 func (g *Generator) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,9 +138,10 @@ func (g *Generator) Close() error {
 	return on.Close()
 }
 
-// UpdateLease moves the end of the lease and reports whether it did. leaseStart
-// must be the start of the lease, and leaseEnd later than its end. Over a fence
-// it always returns false, because the fence renews its grants itself.
+// UpdateLease moves the end of the lease and reports whether it did.
+// leaseStart must be the start of the lease, and leaseEnd later than its
+// end. Over a fence it always returns false, because the fence renews its
+// grants itself.
 func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	if g.fenced || leaseStart != g.leaseStart || leaseEnd > RANDFLAKE_MAX_TIMESTAMP {
 		return false
@@ -155,16 +158,16 @@ func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	return true
 }
 
-// LeaseInfo is the lease of a generator: a node and the seconds from LeaseStart
-// to LeaseEnd, both included.
+// LeaseInfo is the lease of a generator: a node and the seconds from
+// LeaseStart to LeaseEnd, both included.
 type LeaseInfo struct {
 	NodeID     int64
 	LeaseStart int64
 	LeaseEnd   int64
 }
 
-// GetLeaseInfo returns the lease. Over a fence it returns the grant in use, or
-// the zero LeaseInfo if there is none.
+// GetLeaseInfo returns the lease. Over a fence it returns the grant in use,
+// or the zero LeaseInfo if there is none.
 func (g *Generator) GetLeaseInfo() LeaseInfo {
 	if !g.fenced {
 		g.mu.Lock()

@@ -16,8 +16,8 @@ import (
 // noon is a second in the middle of the leases of these tests.
 const noon = RANDFLAKE_EPOCH_OFFSET + 12*3600
 
-// secretOf returns a secret that no other test has: what was used belongs to
-// the process.
+// secretOf returns a secret that no other test has: what was used belongs
+// to the process.
 func secretOf(t testing.TB, more ...any) []byte {
 	sum := sha256.Sum256([]byte(fmt.Sprint(unique, t.Name(), more)))
 	return sum[:16]
@@ -173,8 +173,8 @@ func TestClose(t *testing.T) {
 	generate(t, other)
 }
 
-// A Generator without a constructor refuses, as in the original: a nil pointer
-// would end the program.
+// A Generator without a constructor refuses, as in the original: a nil
+// pointer would end the program.
 func TestZeroGenerator(t *testing.T) {
 	var g Generator
 	if id, err := g.Generate(); err != ErrInvalidLease {

@@ -16,14 +16,17 @@ import (
 type ID int64
 
 var (
-	// ErrInvalidBase58 is returned by ParseBase58 for text that is not an ID.
+	// ErrInvalidBase58 is returned by ParseBase58 for text that is not an
+	// ID.
 	ErrInvalidBase58 = errors.New("invalid base58")
 
-	// ErrInvalidBase32 is returned by ParseBase32 for text that is not an ID.
+	// ErrInvalidBase32 is returned by ParseBase32 for text that is not an
+	// ID.
 	ErrInvalidBase32 = errors.New("invalid base32")
 )
 
-// A JSONSyntaxError is returned from UnmarshalJSON for anything but a string.
+// A JSONSyntaxError is returned from UnmarshalJSON for anything but a
+// string.
 type JSONSyntaxError struct{ original []byte }
 
 func (e JSONSyntaxError) Error() string {
@@ -51,8 +54,8 @@ func ParseBase2(id string) (ID, error) { return parseInt(id, 2) }
 // Base32 returns the ID as a number with the digits of z-base-32.
 func (f ID) Base32() string { return snowfence.ZBase32.Encode(snowfence.ID(f)) }
 
-// ParseBase32 is the opposite of Base32. It returns −1 and [ErrInvalidBase32]
-// for other text, upper case included.
+// ParseBase32 is the opposite of Base32. It returns −1 and
+// [ErrInvalidBase32] for other text, upper case included.
 func ParseBase32(b []byte) (ID, error) {
 	for _, c := range b {
 		if 'A' <= c && c <= 'Z' {
@@ -75,8 +78,8 @@ func ParseBase36(id string) (ID, error) { return parseInt(id, 36) }
 // Base58 returns the ID in base 58, with Flickr's digits.
 func (f ID) Base58() string { return snowfence.Base58Flickr.Encode(snowfence.ID(f)) }
 
-// ParseBase58 is the opposite of Base58. It returns −1 and [ErrInvalidBase58]
-// for other text.
+// ParseBase58 is the opposite of Base58. It returns −1 and
+// [ErrInvalidBase58] for other text.
 func ParseBase58(b []byte) (ID, error) {
 	id, err := snowfence.Base58Flickr.ParseBytes(b)
 	if err != nil {
@@ -119,8 +122,8 @@ func (f ID) IntBytes() [8]byte {
 // ParseIntBytes is the opposite of IntBytes.
 func ParseIntBytes(id [8]byte) ID { return ID(binary.BigEndian.Uint64(id[:])) }
 
-// Time returns the Unix time of the ID in milliseconds, with the present Epoch
-// and the widths of the latest NewNode. For other settings ask a
+// Time returns the Unix time of the ID in milliseconds, with the present
+// Epoch and the widths of the latest NewNode. For other settings ask a
 // [snowfence.Scheme].
 func (f ID) Time() int64 {
 	node, step := widths()
@@ -133,8 +136,8 @@ func (f ID) Node() int64 {
 	return int64(f) >> step & (1<<node - 1)
 }
 
-// Step returns the number within the millisecond, with the widths of the latest
-// NewNode.
+// Step returns the number within the millisecond, with the widths of the
+// latest NewNode.
 func (f ID) Step() int64 {
 	_, step := widths()
 	return int64(f) & (1<<step - 1)

@@ -13,11 +13,11 @@ import (
 )
 
 // The settings. Set them at the start of the program, because [NewNode],
-// [NewNodeOn] and [Scheme] read them: a write at the same time as other calls
-// is a data race.
+// [NewNodeOn] and [Scheme] read them: a write at the same time as other
+// calls is a data race.
 var (
-	// Epoch is when the time of IDs begins, in milliseconds of Unix time: the
-	// epoch of Twitter. ID.Time reads it at each call.
+	// Epoch is when the time of IDs begins, in milliseconds of Unix time:
+	// the epoch of Twitter. ID.Time reads it at each call.
 	Epoch int64 = 1288834974657
 
 	// NodeBits is the width of the node number. It shares 22 bits with
@@ -71,9 +71,9 @@ func present() (*settings, error) {
 	return s, nil
 }
 
-// options are for all nodes. Systems wake a waiting thread up to a millisecond
-// late. A lead of one keeps the rate at a full sequence a millisecond all the
-// same.
+// options are for all nodes. Systems wake a waiting thread up to a
+// millisecond late. A lead of one keeps the rate at a full sequence a
+// millisecond all the same.
 func options() process.Options { return process.Options{Lead: 1} }
 
 // Node makes the IDs of one node number. It is safe for concurrent use. The
@@ -81,12 +81,12 @@ func options() process.Options { return process.Options{Lead: 1} }
 // error.
 type Node struct{ handle *process.Handle }
 
-// NewNode returns a node with the present Epoch, NodeBits and StepBits. Nodes
-// with the same number in one process never repeat an ID. Nothing checks
-// whether another process has the number: see [NewNodeOn].
+// NewNode returns a node with the present Epoch, NodeBits and StepBits.
+// Nodes with the same number in one process never repeat an ID. Nothing
+// checks whether another process has the number: see [NewNodeOn].
 //
-// An error matching [ErrOverlap] means that this process uses other settings
-// that could make the same IDs, or a fence with the number.
+// An error matching [ErrOverlap] means that this process uses other
+// settings that could make the same IDs, or a fence with the number.
 func NewNode(node int64) (*Node, error) {
 	s, err := present()
 	if err != nil {
@@ -103,11 +103,12 @@ func NewNode(node int64) (*Node, error) {
 	return &Node{h}, nil
 }
 
-// NewNodeOn returns a node over a fence, such as a state file or a lease, with
-// the scheme of [Scheme]. The fence decides its number, and makes sure that no
-// other process has it. Call Close at the end, to give the number back. If this
-// process uses the number without a fence, the error is [ErrOverlap]. If a
-// lease gets such a number later, calls wait until the other node is closed.
+// NewNodeOn returns a node over a fence, such as a state file or a lease,
+// with the scheme of [Scheme]. The fence decides its number, and makes sure
+// that no other process has it. Call Close at the end, to give the number
+// back. If this process uses the number without a fence, the error is
+// [ErrOverlap]. If a lease gets such a number later, calls wait until the
+// other node is closed.
 func NewNodeOn(f snowfence.Fence) (*Node, error) {
 	s, err := present()
 	if err != nil {
@@ -124,8 +125,8 @@ func NewNodeOn(f snowfence.Fence) (*Node, error) {
 	return &Node{h}, nil
 }
 
-// Scheme returns the scheme of the present Epoch, NodeBits and StepBits, for a
-// fence.
+// Scheme returns the scheme of the present Epoch, NodeBits and StepBits,
+// for a fence.
 func Scheme() (*snowfence.Scheme, error) {
 	s, err := present()
 	if err != nil {
@@ -134,8 +135,8 @@ func Scheme() (*snowfence.Scheme, error) {
 	return s.scheme, nil
 }
 
-// ErrOverlap means that this process already makes IDs that could be the same:
-// with other settings, or with the same number over a fence.
+// ErrOverlap means that this process already makes IDs that could be the
+// same: with other settings, or with the same number over a fence.
 var ErrOverlap = process.ErrOverlap
 
 // check refuses a fence with IDs that the accessors of ID would show wrong.
@@ -158,8 +159,9 @@ func (s *settings) check(f snowfence.Fence) error {
 }
 
 // Generate returns a new ID. It waits for the next millisecond, for a clock
-// that is behind, or for a fence without a grant, and logs it once a minute. It
-// panics after the last millisecond of the layout, and after Close.
+// that is behind, or for a fence without a grant, and logs it once a
+// minute. It panics after the last millisecond of the layout, and after
+// Close.
 func (n *Node) Generate() ID {
 	if n.handle == nil {
 		panic(errZeroNode)
@@ -170,8 +172,8 @@ func (n *Node) Generate() ID {
 var errZeroNode = fmt.Errorf("snowflake: a Node without a number: make it with NewNode or NewNodeOn (%w)",
 	snowfence.ErrClosed)
 
-// GenerateContext is Generate, but waits at most until ctx ends, and returns
-// errors.
+// GenerateContext is Generate, but waits at most until ctx ends, and
+// returns errors.
 func (n *Node) GenerateContext(ctx context.Context) (ID, error) {
 	if n.handle == nil {
 		return 0, errZeroNode
@@ -180,8 +182,8 @@ func (n *Node) GenerateContext(ctx context.Context) (ID, error) {
 	return ID(id), err
 }
 
-// GenerateN returns count new IDs, in increasing order. It waits and panics as
-// Generate does.
+// GenerateN returns count new IDs, in increasing order. It waits and panics
+// as Generate does.
 func (n *Node) GenerateN(count int) []ID {
 	if n.handle == nil {
 		panic(errZeroNode)
@@ -191,8 +193,8 @@ func (n *Node) GenerateN(count int) []ID {
 	return convert(ids)
 }
 
-// GenerateNContext is GenerateN, but waits at most until ctx ends, and returns
-// errors. After an error the IDs it returns are good.
+// GenerateNContext is GenerateN, but waits at most until ctx ends, and
+// returns errors. After an error the IDs it returns are good.
 func (n *Node) GenerateNContext(ctx context.Context, count int) ([]ID, error) {
 	if n.handle == nil {
 		return nil, errZeroNode
@@ -210,8 +212,8 @@ func convert(ids []snowfence.ID) []ID {
 	return out
 }
 
-// Close ends the use of n. Over a fence it gives the node back. Without one,
-// Close is not needed: the garbage collector frees the number.
+// Close ends the use of n. Over a fence it gives the node back. Without
+// one, Close is not needed: the garbage collector frees the number.
 func (n *Node) Close() error {
 	if n.handle == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 )
 
 // sony/sonyflake#39: a full time unit and a clock that steps back by eight
-// hours make the original sleep for these hours, and everybody else wait for
-// its lock.
+// hours make the original sleep for these hours, and everybody else wait
+// for its lock.
 func TestClockStepsBackByHours(t *testing.T) {
 	var back atomic.Int64
 	begin := time.Now()

@@ -18,7 +18,8 @@ import (
 )
 
 // The metadata service of EC2 answers only callers with a token. This is
-// version 2 of its protocol, which the awsutil of the original does not speak.
+// version 2 of its protocol, which the awsutil of the original does not
+// speak.
 func ExampleSettings_ec2() {
 	service := metadata() // "http://169.254.169.254" on an instance
 	defer service.Close()
@@ -39,8 +40,8 @@ func ExampleSettings_ec2() {
 	// Output: machine 263
 }
 
-// instanceAddress returns the lowest 16 bits of the private address of an EC2
-// instance.
+// instanceAddress returns the lowest 16 bits of the private address of an
+// EC2 instance.
 func instanceAddress(service string) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -98,7 +99,8 @@ func metadata() *httptest.Server {
 	return httptest.NewServer(mux)
 }
 
-// The machine ID is leased: no other process has it, whatever its address is.
+// The machine ID is leased: no other process has it, whatever its address
+// is.
 func ExampleNewOn() {
 	ctx := context.Background()
 	store := store.NewMemory() // over your database in a program: sqlstore.New, etcdstore.New, …

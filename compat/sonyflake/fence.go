@@ -8,14 +8,14 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// NewOn returns a Sonyflake with the machine ID of a fence, such as a lease or
-// a state file: no other process has it, also over restarts. Close it to give
-// the fence back. If this process uses the machine ID without a fence, the
-// error is [ErrOverlap].
+// NewOn returns a Sonyflake with the machine ID of a fence, such as a lease
+// or a state file: no other process has it, also over restarts. Close it to
+// give the fence back. If this process uses the machine ID without a fence,
+// the error is [ErrOverlap].
 //
-// The layout of the fence, for example [snowfence.SonyflakeV2], has the time,
-// the sequence and the machine ID in this order, in at most 63 bits, and an
-// epoch of whole ticks since 1970.
+// The layout of the fence, for example [snowfence.SonyflakeV2], has the
+// time, the sequence and the machine ID in this order, in at most 63 bits,
+// and an epoch of whole ticks since 1970.
 func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 	if f == nil || f.Scheme() == nil {
 		return nil, errors.New("sonyflake: the fence is nil or has no scheme: use a lease or a state file")
@@ -33,7 +33,8 @@ func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 	return sf, nil
 }
 
-// shows reports why Decompose and ToTime could not read the IDs of a layout.
+// shows reports why Decompose and ToTime could not read the IDs of a
+// layout.
 func shows(l snowfence.Layout) error {
 	why := ""
 	switch {
@@ -56,9 +57,9 @@ func shows(l snowfence.Layout) error {
 		l, why, snowfence.MustLayout("sonyflake-v2"))
 }
 
-// Close ends this instance: later calls return [snowfence.ErrClosed]. It gives
-// a fence back; the error says until when the machine ID stays taken. Programs
-// that use only [New] need no Close.
+// Close ends this instance: later calls return [snowfence.ErrClosed]. It
+// gives a fence back; the error says until when the machine ID stays taken.
+// Programs that use only [New] need no Close.
 func (sf *Sonyflake) Close() error {
 	if sf.ids == nil {
 		return nil

@@ -21,8 +21,8 @@ func scheme(t *testing.T, l snowfence.Layout) *snowfence.Scheme {
 	return s
 }
 
-// What a state file allows may begin far ahead of a clock that stepped back.
-// NextID says so after a second, and does not wait for hours.
+// What a state file allows may begin far ahead of a clock that stepped
+// back. NextID says so after a second, and does not wait for hours.
 func TestFenceFarAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	s := scheme(t, snowfence.MustLayout("sonyflake-v2"))
@@ -105,8 +105,8 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 	}
 }
 
-// Parts of the node below the sequence are one machine ID, and reserved numbers
-// are not used.
+// Parts of the node below the sequence are one machine ID, and reserved
+// numbers are not used.
 func TestOtherLayoutsOfAFence(t *testing.T) {
 	l, err := snowfence.ParseLayout("time=33,seq=10,zone=4,worker=6,epoch=2025-01-01T00:00:00Z,tick=100ms,first=5")
 	if err != nil {

@@ -7,8 +7,8 @@ func (sf *Sonyflake) ToTime(id int64) time.Time {
 	return time.Unix(0, (sf.startTime+sf.timePart(id))*sf.timeUnit)
 }
 
-// Compose returns the ID of the parts. It is not new: NextID may make the same
-// ID. The errors are [ErrStartTimeAhead], [ErrOverTimeLimit],
+// Compose returns the ID of the parts. It is not new: NextID may make the
+// same ID. The errors are [ErrStartTimeAhead], [ErrOverTimeLimit],
 // [ErrInvalidSequence] and [ErrInvalidMachineID].
 func (sf *Sonyflake) Compose(t time.Time, sequence, machineID int) (int64, error) {
 	if sf.timeUnit == 0 {
@@ -28,7 +28,8 @@ func (sf *Sonyflake) Compose(t time.Time, sequence, machineID int) (int64, error
 	return elapsed<<(sf.bitsSequence+sf.bitsMachine) | int64(sequence)<<sf.bitsMachine | int64(machineID), nil
 }
 
-// Decompose returns the parts of an ID: "id", "time", "sequence" and "machine".
+// Decompose returns the parts of an ID: "id", "time", "sequence" and
+// "machine".
 func (sf *Sonyflake) Decompose(id int64) map[string]int64 {
 	return map[string]int64{
 		"id":       id,

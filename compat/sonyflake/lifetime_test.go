@@ -21,8 +21,8 @@ func short(left time.Duration, machine int) sonyflake.Settings {
 	}
 }
 
-// The original is made after its lifetime too, and says in NextID that it is
-// over.
+// The original is made after its lifetime too, and says in NextID that it
+// is over.
 func TestLifetimeIsOverAtTheStart(t *testing.T) {
 	sf := must(t, short(-time.Minute, 1))
 	for range 3 {

@@ -9,9 +9,9 @@ import (
 )
 
 // NextID returns a new ID. It waits for the next time unit when this one is
-// full. Over a fence it waits up to a second for a grant, and then returns a
-// [snowfence.WaitError] that says why there is none. After the lifetime it
-// returns [ErrOverTimeLimit], and after Close [snowfence.ErrClosed].
+// full. Over a fence it waits up to a second for a grant, and then returns
+// a [snowfence.WaitError] that says why there is none. After the lifetime
+// it returns [ErrOverTimeLimit], and after Close [snowfence.ErrClosed].
 func (sf *Sonyflake) NextID() (int64, error) {
 	if sf.ids == nil {
 		return 0, sf.without()
@@ -53,9 +53,9 @@ func (sf *Sonyflake) nextLater(err error) (int64, error) {
 	return 0, original(err)
 }
 
-// full reports whether only the next time unit is missing. A clock that stepped
-// back runs at half speed, so it needs two at most. Other waiters may be
-// faster.
+// full reports whether only the next time unit is missing. A clock that
+// stepped back runs at half speed, so it needs two at most. Other waiters
+// may be faster.
 func (sf *Sonyflake) full(err error) bool {
 	var w *snowfence.WaitError
 	return errors.As(err, &w) && w.Reason == snowfence.ErrExhausted && int64(w.Missing)/2 <= sf.timeUnit

@@ -16,13 +16,14 @@ type Settings struct {
 	// TimeUnit is 1 ms or longer; 0 means 10 ms.
 	TimeUnit time.Duration
 
-	// StartTime is time 0 of the IDs, rounded down to a whole TimeUnit since
+	// StartTime is time 0 of the IDs, rounded down to a whole TimeUnit
+	// since
 	// 1970. It must not be in the future; zero means 2025-01-01.
 	StartTime time.Time
 
 	// MachineID returns a number that no other process has. nil means the
-	// lowest 16 bits of the private IPv4 address, as nodes.FromIPv4(16) finds
-	// it.
+	// lowest 16 bits of the private IPv4 address, as nodes.FromIPv4(16)
+	// finds it.
 	MachineID func() (int, error)
 
 	// CheckMachineID returns false to refuse the number; nil accepts any.

@@ -1,27 +1,31 @@
 // Package sonyflake has the API of github.com/sony/sonyflake/v2 over the
-// generators of Snowfence: change the import path, and settings, fields, errors
-// and IDs stay the same. Package sonyflake/v1 does this for version 1.
+// generators of Snowfence: change the import path, and settings, fields,
+// errors and IDs stay the same. Package sonyflake/v1 does this for version
+// 1.
 //
 //	sf, err := sonyflake.New(sonyflake.Settings{})
 //	sf, err := sonyflake.NewOn(lease) // no other process has its machine ID
 //
-// [New] takes a bare machine ID, as the original does: it cannot know whether
-// another process has the same one, or used it before. [NewOn] takes it from a
-// fence, which makes sure that none has.
+// [New] takes a bare machine ID, as the original does: it cannot know
+// whether another process has the same one, or used it before. [NewOn]
+// takes it from a fence, which makes sure that none has.
 //
 // These things differ from the original:
 //
-//   - Within a process, instances with equal settings share one generator, also
-//     those of version 1, so they never make an ID twice. New refuses settings
-//     that could make the IDs of other settings in use: see [ErrOverlap].
-//   - No call holds a lock while it waits, and [Sonyflake.NextIDContext] waits
-//     until its context ends. After the clock stepped back, calls do not sleep
-//     until it catches up: the time in IDs goes on at half speed until then.
+//   - Within a process, instances with equal settings share one generator,
+//     also those of version 1, so they never make an ID twice. New refuses
+//     settings that could make the IDs of other settings in use: see
+//     [ErrOverlap].
+//   - No call holds a lock while it waits, and [Sonyflake.NextIDContext]
+//     waits until its context ends. After the clock stepped back, calls do
+//     not sleep until it catches up: the time in IDs goes on at half speed
+//     until then.
 //   - New refuses a StartTime before 1900.
 //
-// The packages types, mock and awsutil of the original are left out. The first
-// two are for its own tests. The last asks for the address of an EC2 instance
-// in a way that most instances refuse today: see the example for MachineID.
+// The packages types, mock and awsutil of the original are left out. The
+// first two are for its own tests. The last asks for the address of an EC2
+// instance in a way that most instances refuse today: see the example for
+// MachineID.
 package sonyflake
 
 import (
@@ -45,9 +49,9 @@ var (
 	ErrNoPrivateAddress     = errors.New("no private ip address")
 )
 
-// ErrOverlap means that this process already makes IDs that could be the same:
-// with an equal StartTime and TimeUnit but another division of the same number
-// of low bits, or with the machine ID over a fence.
+// ErrOverlap means that this process already makes IDs that could be the
+// same: with an equal StartTime and TimeUnit but another division of the
+// same number of low bits, or with the machine ID over a fence.
 var ErrOverlap = process.ErrOverlap
 
 // Sonyflake makes IDs. It is safe for concurrent use. A copy shares its
@@ -62,8 +66,8 @@ type Sonyflake struct {
 }
 
 // New returns a Sonyflake with a bare machine ID. It fails with one of the
-// errors above if a setting is wrong, with the error of Settings.MachineID, and
-// with [ErrOverlap].
+// errors above if a setting is wrong, with the error of Settings.MachineID,
+// and with [ErrOverlap].
 func New(st Settings) (*Sonyflake, error) { return st.open(process.Options{From: 1}) }
 
 func (st *Settings) open(o process.Options) (*Sonyflake, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Compose of the zero Sonyflake divided by zero, and NextID said that its time
-// was over.
+// Compose of the zero Sonyflake divided by zero, and NextID said that its
+// time was over.
 func TestZeroSonyflake(t *testing.T) {
 	var sf Sonyflake
 	_, next := sf.NextID()

@@ -34,8 +34,8 @@ func TestDefaultsAreTheManifests(t *testing.T) {
 	}
 }
 
-// jobName is how the name of the job ends. Jobs cannot be changed: another one
-// has another name.
+// jobName is how the name of the job ends. Jobs cannot be changed: another
+// one has another name.
 var jobName = regexp.MustCompile(`(-namespaces)-[0-9a-f]{8}\b`)
 
 // bare is an object without what Helm adds to each, and with the settings
@@ -217,8 +217,8 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// A value that is taken away is refused: templates would leave out a name, or
-// choose everything.
+// A value that is taken away is refused: templates would leave out a name,
+// or choose everything.
 func TestNoValueIsTakenAway(t *testing.T) {
 	for _, name := range names(t) {
 		v := values{}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// folder is where a test works as a person at a shell would, and its program is
-// in PATH.
+// folder is where a test works as a person at a shell would, and its
+// program is in PATH.
 type folder struct {
 	t       *testing.T
 	dir     string
@@ -51,8 +51,8 @@ func (f *folder) shell(line string) string {
 	return string(out)
 }
 
-// bring has what a user with these values has already: secrets of namespaces,
-// and certificates of clients.
+// bring has what a user with these values has already: secrets of
+// namespaces, and certificates of clients.
 func (f *folder) bring(r *release) {
 	f.t.Helper()
 	settings := parse(f.t, r.config.Data["serve.yaml"])
@@ -99,8 +99,8 @@ func (f *folder) secret(arguments string) map[string]string {
 	return data
 }
 
-// serve runs the server with the settings of a release until the test ends, and
-// returns the address of HTTP.
+// serve runs the server with the settings of a release until the test ends,
+// and returns the address of HTTP.
 func (f *folder) serve(r *release) string {
 	f.t.Helper()
 	settings := strings.ReplaceAll(r.config.Data["serve.yaml"], "/etc/snowfence/", f.dir+"/etc/snowfence/")

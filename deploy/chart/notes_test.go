@@ -15,8 +15,9 @@ import (
 
 var createSecret = regexp.MustCompile(`^kubectl -n ids create secret (?:generic|tls) (\S+) (.+)$`)
 
-// The notes make the secrets that the pods mount. With these and the chart's
-// settings, a server starts, and the request of the notes gets an ID.
+// The notes make the secrets that the pods mount. With these and the
+// chart's settings, a server starts, and the request of the notes gets an
+// ID.
 func TestNotes(t *testing.T) {
 	program := build(t)
 	for name, text := range map[string]string{"defaults": "{}", "everything": everything} {
@@ -142,8 +143,8 @@ func mounts(r *release) map[string]string {
 	return found
 }
 
-// mount puts secrets where the pods have them. All that they need must be in
-// them, and no more.
+// mount puts secrets where the pods have them. All that they need must be
+// in them, and no more.
 func (f *folder) mount(r *release, secrets map[string]map[string]string) {
 	f.t.Helper()
 	want := keys(r)

@@ -1,6 +1,6 @@
-// Package chart has the tests of the Helm chart in the folder snowfence. It is
-// a module of its own, outside of go.work, because Helm brings 170 modules:
-// make prove PART=chart runs it.
+// Package chart has the tests of the Helm chart in the folder snowfence. It
+// is a module of its own, outside of go.work, because Helm brings 170
+// modules: make prove PART=chart runs it.
 package chart
 
 import (
@@ -137,7 +137,8 @@ func decode(t *testing.T, text []byte) map[string]object {
 	}
 }
 
-// at returns what stands at a path of names and indices, which must be there.
+// at returns what stands at a path of names and indices, which must be
+// there.
 func at[T any](t *testing.T, in any, where string) T {
 	t.Helper()
 	for step := range strings.SplitSeq(where, ".") {

@@ -103,8 +103,8 @@ func both(t *testing.T, f func(t *testing.T, v values, r *release)) {
 	}
 }
 
-// Whatever chooses pods chooses this release's, and not another's. The pods of
-// the job have the rules for what they may reach, and get no requests.
+// Whatever chooses pods chooses this release's, and not another's. The pods
+// of the job have the rules for what they may reach, and get no requests.
 func TestSelectors(t *testing.T) {
 	both(t, func(t *testing.T, v values, r *release) {
 		pod := r.deployment.Spec.Template
@@ -198,8 +198,8 @@ func TestNamesInPods(t *testing.T) {
 	})
 }
 
-// checkVolumes looks whether each container mounts volumes that are there, and
-// some container each.
+// checkVolumes looks whether each container mounts volumes that are there,
+// and some container each.
 func checkVolumes(t *testing.T, pod *corev1.PodSpec) {
 	t.Helper()
 	volumes, mounted := map[string]bool{}, map[string]bool{}
@@ -245,8 +245,8 @@ func TestPodSecurity(t *testing.T) {
 	})
 }
 
-// A monitor has fields that its type has, chooses one service, and a port that
-// pods have.
+// A monitor has fields that its type has, chooses one service, and a port
+// that pods have.
 func TestServiceMonitor(t *testing.T) {
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(read(t, "testdata/servicemonitor.json")))
 	if err != nil {
@@ -300,8 +300,8 @@ func TestServiceMonitor(t *testing.T) {
 	}
 }
 
-// closed refuses fields that a schema does not name. Kubernetes would drop them
-// in silence.
+// closed refuses fields that a schema does not name. Kubernetes would drop
+// them in silence.
 func closed(schema any) any {
 	switch x := schema.(type) {
 	case []any:

@@ -6,8 +6,8 @@
 //
 //	err := db.Use(gormid.New(ids.Next))
 //
-// Without it, GORM leaves out a key that is zero, and the database inserts 1,
-// 2, 3 of a column that counts by itself.
+// Without it, GORM leaves out a key that is zero, and the database inserts
+// 1, 2, 3 of a column that counts by itself.
 package gormid
 
 import (
@@ -25,25 +25,26 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// New returns a plugin for [gorm.DB.Use]. When rows are created, it sets their
-// keys that are zero to the results of next, usually the Next of a generator.
-// If next fails, nothing is written, and the statement returns the error.
-//
-// A key is the only primary key of a model, if its type is [snowfence.ID] or
-// [public.ID], or is an int64, uint64 or string without a default of the
-// database. A string is left to a hook BeforeCreate or BeforeSave of the model.
-// The tag `gorm:"snowfence"` adds other fields, such as a part of a composite
-// key.
-func New(next func(context.Context) (snowfence.ID, error)) gorm.Plugin { return &plugin{next} }
-
 type plugin struct {
 	next func(context.Context) (snowfence.ID, error)
 }
 
+// New returns a plugin for [gorm.DB.Use]. When rows are created, it sets
+// their keys that are zero to the results of next, usually the Next of a
+// generator. If next fails, nothing is written, and the statement returns
+// the error.
+//
+// A key is the only primary key of a model, if its type is [snowfence.ID]
+// or [public.ID], or is an int64, uint64 or string without a default of the
+// database. A string is left to a hook BeforeCreate or BeforeSave of the
+// model. The tag `gorm:"snowfence"` adds other fields, such as a part of a
+// composite key.
+func New(next func(context.Context) (snowfence.ID, error)) gorm.Plugin { return &plugin{next} }
+
 func (p *plugin) Name() string { return "snowfence" }
 
-// Initialize registers the plugin before the transaction, so that none is open
-// while next waits.
+// Initialize registers the plugin before the transaction, so that none is
+// open while next waits.
 func (p *plugin) Initialize(db *gorm.DB) error {
 	if p.next == nil {
 		return errors.New("gormid: no source of IDs: give New the Next of a generator")
@@ -107,8 +108,8 @@ func plain(s *schema.Schema, f *schema.Field) bool {
 	return false
 }
 
-// fillKey fills one key of all rows of a statement, and reports whether one was
-// zero.
+// fillKey fills one key of all rows of a statement, and reports whether one
+// was zero.
 func (p *plugin) fillKey(stmt *gorm.Statement, key *schema.Field) (made bool, err error) {
 	set := func(row map[string]any) {
 		if row != nil && err == nil {
@@ -166,8 +167,8 @@ func (p *plugin) fillStruct(stmt *gorm.Statement, row reflect.Value, key *schema
 	return true, key.Set(stmt.Context, row, int64(id))
 }
 
-// fillMap writes the ID into the caller's map, as GORM does with keys that the
-// database made.
+// fillMap writes the ID into the caller's map, as GORM does with keys that
+// the database made.
 func (p *plugin) fillMap(stmt *gorm.Statement, row map[string]any, key *schema.Field) error {
 	name := key.DBName
 	for _, given := range []string{key.Name, key.DBName} {
@@ -189,9 +190,9 @@ func (p *plugin) fillMap(stmt *gorm.Statement, row map[string]any, key *schema.F
 	return nil
 }
 
-// readBack asks the database for the keys of the rows: an upsert of a row that
-// was there keeps its key. With a condition, rows are missing from the answer,
-// and GORM would give keys to the wrong ones.
+// readBack asks the database for the keys of the rows: an upsert of a row
+// that was there keeps its key. With a condition, rows are missing from the
+// answer, and GORM would give keys to the wrong ones.
 func readBack(db *gorm.DB, key *schema.Field) {
 	stmt := db.Statement
 	upsert, ok := stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)

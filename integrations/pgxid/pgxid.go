@@ -1,5 +1,5 @@
-// Package pgxid lets pgx write IDs into columns of text, as decimal numbers.
-// Columns of type bigint need nothing of it.
+// Package pgxid lets pgx write IDs into columns of text, as decimal
+// numbers. Columns of type bigint need nothing of it.
 package pgxid
 
 import (
@@ -11,8 +11,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Register teaches a connection to write [snowfence.ID] and [public.ID] into
-// bigint and text columns. Scan reads both. Call it for each connection:
+// Register teaches a connection to write [snowfence.ID] and [public.ID]
+// into bigint and text columns. Scan reads both. Call it for each
+// connection:
 //
 //	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 //		pgxid.Register(c.TypeMap())
@@ -35,8 +36,8 @@ func wrap(value any) (pgtype.WrappedEncodePlanNextSetter, any, bool) {
 	return &plan{}, number(0), true
 }
 
-// plan hands a number to the codec of the column. pgx writes nil pointers by
-// itself.
+// plan hands a number to the codec of the column. pgx writes nil pointers
+// by itself.
 type plan struct{ next pgtype.EncodePlan }
 
 func (p *plan) SetNext(next pgtype.EncodePlan) { p.next = next }

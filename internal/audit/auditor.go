@@ -11,22 +11,23 @@ import (
 // Options say what is known of the IDs and what an audit may use. The zero
 // value is ready.
 type Options struct {
-	// Scheme takes IDs apart. Nil means that nothing is known of their bits.
+	// Scheme takes IDs apart. Nil means that nothing is known of their
+	// bits.
 	Scheme *snowfence.Scheme
 
-	// Counts, if it is not 0, says that IDs are numbers that count up from 0 in
-	// their lowest so many bits, and anew for each value of the bits above:
-	// then a number that is missing at the start is missing too. No ID is
-	// negative then, or has all of the lowest bits set.
+	// Counts, if it is not 0, says that IDs are numbers that count up from
+	// 0 in their lowest so many bits, and anew for each value of the bits
+	// above: then a number that is missing at the start is missing too. No
+	// ID is negative then, or has all of the lowest bits set.
 	Counts int
 
-	// Memory bounds the bytes of IDs in memory, 16 for each ID; zero means 2
-	// GiB. Tables and buffers of some 10 MiB are extra. IDs that came in order
-	// need none.
+	// Memory bounds the bytes of IDs in memory, 16 for each ID; zero means
+	// 2 GiB. Tables and buffers of some 10 MiB are extra. IDs that came in
+	// order need none.
 	Memory int64
 
-	// Limit bounds the listed duplicates, steps back and gaps; all are counted.
-	// Zero means 20, negative none.
+	// Limit bounds the listed duplicates, steps back and gaps; all are
+	// counted. Zero means 20, negative none.
 	Limit int
 }
 
@@ -37,7 +38,8 @@ const (
 	maxPositions  = 16 // of one ID are listed
 )
 
-// Auditor takes IDs and finds what is wrong with them. One goroutine uses it.
+// Auditor takes IDs and finds what is wrong with them. One goroutine uses
+// it.
 type Auditor struct {
 	o      Options
 	fields *fields // nil when nothing is known of the bits
@@ -76,7 +78,8 @@ func New(o Options) (*Auditor, error) {
 	return a, nil
 }
 
-// Add takes IDs. It fails if they are not in order, and do not fit into memory.
+// Add takes IDs. It fails if they are not in order, and do not fit into
+// memory.
 func (a *Auditor) Add(ids ...snowfence.ID) error {
 	words := a.words[:0]
 	for _, id := range ids {
@@ -101,8 +104,8 @@ func (a *Auditor) Add(ids ...snowfence.ID) error {
 	return nil
 }
 
-// keep appends words to the chunks. The first one grows, because most audits
-// are small.
+// keep appends words to the chunks. The first one grows, because most
+// audits are small.
 func (a *Auditor) keep(words []uint64) {
 	last := len(a.chunks) - 1
 	if last < 0 || len(a.chunks[last])+len(words) > chunkSize {

@@ -78,8 +78,8 @@ func even(list []Evenness, alpha float64) bool {
 	return !slices.ContainsFunc(list, func(e Evenness) bool { return !e.Even(alpha) })
 }
 
-// IDs of a cipher look random from outside, and their fields and their order
-// are those before encryption.
+// IDs of a cipher look random from outside, and their fields and their
+// order are those before encryption.
 func TestEncrypted(t *testing.T) {
 	key, old := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	for _, c := range []struct {
@@ -130,8 +130,8 @@ func TestEncrypted(t *testing.T) {
 	}
 }
 
-// IDs that do not fit into memory are checked if they are in order, and refused
-// if they are not.
+// IDs that do not fit into memory are checked if they are in order, and
+// refused if they are not.
 func TestMoreThanFits(t *testing.T) {
 	ids := []snowfence.ID{1, 2, 3, 3, 3, 5, 8}
 	r := result(t, Options{Memory: 3 * 16}, ids...)

@@ -13,8 +13,8 @@ type blocks struct {
 	err  error  // of r, to be returned after the rest
 }
 
-// next returns the next block, in buf if it fits. dropped means that a line is
-// too long: the block ends before it.
+// next returns the next block, in buf if it fits. dropped means that a line
+// is too long: the block ends before it.
 func (s *blocks) next(buf []byte) (block []byte, dropped bool, err error) {
 	buf = append(slices.Grow(buf[:0], blockSize), s.rest...)
 	s.rest = s.rest[:0]
@@ -27,7 +27,8 @@ func (s *blocks) next(buf []byte) (block []byte, dropped bool, err error) {
 			buf = buf[:len(buf)+n]
 		}
 		if s.err != nil {
-			// The last line may have no end. After a failure it may be cut off.
+			// The last line may have no end. After a failure it may be cut
+			// off.
 			end := len(buf)
 			if s.err != io.EOF {
 				end = bytes.LastIndexByte(buf, '\n') + 1

@@ -12,8 +12,8 @@ type Evenness struct {
 	Counts []int64 `json:"counts"` // of IDs, by the value of the bits
 }
 
-// Even reports whether the bits pass for random ones: P is not below alpha, and
-// not above 1−alpha either, because counters are too even.
+// Even reports whether the bits pass for random ones: P is not below alpha,
+// and not above 1−alpha either, because counters are too even.
 func (e Evenness) Even(alpha float64) bool { return e.P >= alpha && e.P <= 1-alpha }
 
 // minExpected is how many IDs each value needs for the chi-square
@@ -61,8 +61,8 @@ func (e *evenness) result(n int64) []Evenness {
 }
 
 // chiSquareTail returns the probability that a chi-square number with 255
-// degrees of freedom is at least x, by the normal approximation of Wilson and
-// Hilferty, which is off by less than 0.0001.
+// degrees of freedom is at least x, by the normal approximation of Wilson
+// and Hilferty, which is off by less than 0.0001.
 func chiSquareTail(x float64) float64 {
 	const v = 2.0 / (9 * 255)
 	return math.Erfc((math.Cbrt(x/255)-(1-v))/math.Sqrt(2*v)) / 2

@@ -20,8 +20,8 @@ type fields struct {
 	node      []bitRun
 	nodeBits  int
 
-	// above means that fields stand above the time, so that IDs are in order
-	// where their times are.
+	// above means that fields stand above the time, so that IDs are in
+	// order where their times are.
 	above bool
 
 	// encrypted means that only the scheme can take the words apart.
@@ -102,8 +102,8 @@ func (f *fields) orderOf(w uint64) uint64 {
 // foreign reports whether a word has bits above the layout's.
 func (f *fields) foreign(w uint64) bool { return w>>f.width != 0 }
 
-// decryptAll counts encrypted words, compares their order before encryption,
-// and returns how many are not of the layout.
+// decryptAll counts encrypted words, compares their order before
+// encryption, and returns how many are not of the layout.
 func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit int) (foreign int64) {
 	for i, w := range words {
 		parts, err := f.scheme.Decode(snowfence.ID(w))

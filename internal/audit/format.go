@@ -18,13 +18,13 @@ type Format struct {
 	// goroutines call it.
 	Parse func(text []byte) (snowfence.ID, error)
 
-	// Column selects a column of comma-, semicolon- or tab-separated values, by
-	// its name in the first line or its number from 1 up. With a number, a
-	// first line without an ID is a heading.
+	// Column selects a column of comma-, semicolon- or tab-separated
+	// values, by its name in the first line or its number from 1 up. With a
+	// number, a first line without an ID is a heading.
 	Column string
 
-	// Field selects a field of JSON lines: an object a line, the ID a string or
-	// a decimal number.
+	// Field selects a field of JSON lines: an object a line, the ID a
+	// string or a decimal number.
 	Field string
 
 	// Raw means 8 bytes an ID, the lowest first, nothing between.
@@ -56,8 +56,8 @@ type Batch struct {
 	BadN  int64     // how many there are
 }
 
-// LineRun says that IDs from Index on stand on consecutive lines from Line on,
-// until the next run.
+// LineRun says that IDs from Index on stand on consecutive lines from Line
+// on, until the next run.
 type LineRun struct {
 	Index int
 	Line  int64 // counted from 1

@@ -18,8 +18,8 @@ type block struct {
 	done    chan struct{}
 }
 
-// readLines reads a stream of lines and hands on their IDs in order. Goroutines
-// turn text into IDs in between.
+// readLines reads a stream of lines and hands on their IDs in order.
+// Goroutines turn text into IDs in between.
 func (f Format) readLines(in *blocks, yield func(*Batch) error) error {
 	var open, free []*block // open in the order of the stream
 	lines := int64(0)

@@ -15,10 +15,10 @@ const (
 	maxLine   = 16 << 20 // far more than any line with an ID in it should have
 )
 
-// Read takes IDs out of a stream and hands them to yield in order, in batches
-// that are good until yield returns. A batch also has the lines without an ID.
-// It returns the first error of yield or r. Several goroutines read text; yield
-// is called on this one.
+// Read takes IDs out of a stream and hands them to yield in order, in
+// batches that are good until yield returns. A batch also has the lines
+// without an ID. It returns the first error of yield or r. Several
+// goroutines read text; yield is called on this one.
 func Read(r io.Reader, f Format, yield func(*Batch) error) error {
 	if err := f.Validate(); err != nil {
 		return err
@@ -36,8 +36,8 @@ func Read(r io.Reader, f Format, yield func(*Batch) error) error {
 	return f.readLines(&blocks{r: in}, yield)
 }
 
-// readRaw reads 8 bytes an ID. What is left at the end counts as a line without
-// an ID.
+// readRaw reads 8 bytes an ID. What is left at the end counts as a line
+// without an ID.
 func readRaw(r io.Reader, yield func(*Batch) error) error {
 	buf := make([]byte, blockSize)
 	ids := make([]snowfence.ID, blockSize/8)

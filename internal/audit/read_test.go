@@ -156,8 +156,8 @@ func TestReadLongLines(t *testing.T) {
 	}
 }
 
-// Many blocks, with bad and empty lines between: each ID on its line, in its
-// order.
+// Many blocks, with bad and empty lines between: each ID on its line, in
+// its order.
 func TestReadManyBlocks(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
 		r := rand.New(rand.NewPCG(t.Word(), 2))

@@ -35,9 +35,9 @@ type Duplicate struct {
 }
 
 // Order says where IDs were lower than the one before; equal ones are
-// duplicates. 64-bit schemes compare unsigned, which is the order of time, and
-// encrypted IDs as before encryption. Where fields stand above the time, only
-// times are compared.
+// duplicates. 64-bit schemes compare unsigned, which is the order of time,
+// and encrypted IDs as before encryption. Where fields stand above the
+// time, only times are compared.
 type Order struct {
 	Violations int64  `json:"violations"`
 	List       []Step `json:"list"` // the first, up to Options.Limit
@@ -58,8 +58,8 @@ type Gaps struct {
 	List    []Gap  // the lowest, up to Options.Limit
 }
 
-// Gap is two IDs with none between them. With Options.Counts, After may be one
-// before the first number, which need not have come.
+// Gap is two IDs with none between them. With Options.Counts, After may be
+// one before the first number, which need not have come.
 type Gap struct {
 	After, Before snowfence.ID
 	Missing       uint64

@@ -27,9 +27,9 @@ type tidy struct {
 	first    []gap // the lowest gaps
 }
 
-// counter says how numbers count up; 0 means that nothing is known of it. Else
-// words are alike in the bits above so many where they are of one period, and
-// count from 0 below.
+// counter says how numbers count up; 0 means that nothing is known of it.
+// Else words are alike in the bits above so many where they are of one
+// period, and count from 0 below.
 type counter int
 
 // start returns the word before the first one of the period.

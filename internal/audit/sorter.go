@@ -9,7 +9,8 @@ import (
 
 func workers() int { return min(runtime.GOMAXPROCS(0), 8) }
 
-// sorted gives t all words in their order as numbers. It stops when ctx ends.
+// sorted gives t all words in their order as numbers. It stops when ctx
+// ends.
 func (t *tidy) sorted(ctx context.Context, words []uint64) error {
 	parts := sortParts(words)
 	out := make([]uint64, 0, 4096)

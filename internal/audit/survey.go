@@ -48,9 +48,9 @@ func (s *survey) add(at int64, words []uint64) {
 	}
 }
 
-// evenness returns the counts of the bits that must look random: the cipher's,
-// or without a layout all in use. It is nil for plain layouts, and for IDs of
-// less than eight bits.
+// evenness returns the counts of the bits that must look random: the
+// cipher's, or without a layout all in use. It is nil for plain layouts,
+// and for IDs of less than eight bits.
 func (s *survey) evenness() *evenness {
 	width := bits.Len64(s.or)
 	switch {

@@ -100,8 +100,8 @@ func separator(start []byte) rune {
 	return ','
 }
 
-// allowance bounds a record, because a quote that is not closed would take all
-// that follows.
+// allowance bounds a record, because a quote that is not closed would take
+// all that follows.
 type allowance struct {
 	r    io.Reader
 	rest int

@@ -1,4 +1,5 @@
-// Package clock tells the time of generators and leases, which never goes back.
+// Package clock tells the time of generators and leases, which never goes
+// back.
 package clock
 
 import (
@@ -9,16 +10,41 @@ import (
 	"time"
 )
 
-// Source reads the wall clock and a monotonic time, which starts anywhere and
-// never steps. nil means the system's clocks.
+// Source reads the wall clock and a monotonic time, which starts anywhere
+// and never steps. nil means the system's clocks.
 type Source = func() (wall time.Time, mono time.Duration)
 
-// ErrCorrected tells a generator that its wall clock was ahead, and is right by
-// another clock.
+// ErrCorrected tells a generator that its wall clock was ahead, and is
+// right by another clock.
 var ErrCorrected = errors.New("the clock was ahead, and is right again")
 
-// Steady returns a Clock for a fence. After a step back, the fence still grants
-// the ticks of its generator. raw is as for Init.
+// Clock tells the tick of a layout. It reads the wall clock once and then
+// adds monotonic time, which costs one clock read instead of two and does
+// not step. Every SyncEvery it compares: it follows the wall clock forward
+// at once, and runs at half speed while that is behind. So it never goes
+// back by itself.
+//
+// A raw clock is the wall clock itself, for layouts with rollback bits.
+type Clock struct {
+	Source Source
+	Raw    bool
+	epoch  time.Time
+
+	// tick = ns / tickLen = floor(ns × magic / 2^(64+shift)): see
+	// Reciprocal.
+	tickLen uint64
+	magic   uint64
+	shift   uint8
+
+	Base     time.Time     // start of elapsed time, with its monotonic part
+	baseMono time.Duration // the same of a Source
+
+	anchor      atomic.Pointer[anchor]
+	corrections atomic.Int64
+}
+
+// Steady returns a Clock for a fence. After a step back, the fence still
+// grants the ticks of its generator. raw is as for Init.
 func Steady(source Source, raw bool) *Clock {
 	c := &Clock{}
 	c.Init(time.Unix(0, 0), time.Microsecond, source, raw)
@@ -36,9 +62,9 @@ func (c *Clock) Wall() time.Time {
 	return c.epoch.Add(time.Duration(wall))
 }
 
-// Correct sets the time to the wall clock at once. It is for a wall clock that
-// was ahead and agrees with another clock now. Without it, no store would grant
-// a tick until the wall clock has caught up.
+// Correct sets the time to the wall clock at once. It is for a wall clock
+// that was ahead and agrees with another clock now. Without it, no store
+// would grant a tick until the wall clock has caught up.
 func (c *Clock) Correct() {
 	a := &anchor{fresh: int64(SyncEvery)}
 	if a.at, a.ns = c.both(); a.ns < 0 {
@@ -60,37 +86,14 @@ func (c *Clock) Sync() {
 func (c *Clock) Corrections() int64 { return c.corrections.Load() }
 
 const (
-	// SyncEvery is how often an anchored clock reads the wall clock, and so how
-	// late it follows a step forward.
+	// SyncEvery is how often an anchored clock reads the wall clock, and so
+	// how late it follows a step forward.
 	SyncEvery = 10 * time.Millisecond
 
-	// slewFrom is how far the wall clock may be behind before time slows down.
-	// Two clocks are never read closer together.
+	// slewFrom is how far the wall clock may be behind before time slows
+	// down. Two clocks are never read closer together.
 	slewFrom = 20 * time.Microsecond
 )
-
-// Clock tells the tick of a layout. It reads the wall clock once and then adds
-// monotonic time, which costs one clock read instead of two and does not step.
-// Every SyncEvery it compares: it follows the wall clock forward at once, and
-// runs at half speed while that is behind. So it never goes back by itself.
-//
-// A raw clock is the wall clock itself, for layouts with rollback bits.
-type Clock struct {
-	Source Source
-	Raw    bool
-	epoch  time.Time
-
-	// tick = ns / tickLen = floor(ns × magic / 2^(64+shift)): see Reciprocal.
-	tickLen uint64
-	magic   uint64
-	shift   uint8
-
-	Base     time.Time     // start of elapsed time, with its monotonic part
-	baseMono time.Duration // the same of a Source
-
-	anchor      atomic.Pointer[anchor]
-	corrections atomic.Int64
-}
 
 // anchor is where a clock compared itself with the wall clock.
 type anchor struct {
@@ -100,7 +103,8 @@ type anchor struct {
 	fresh int64 // how much later the next comparison is due; 0: at every reading
 }
 
-// Init sets the clock to ticks since an epoch. raw means the wall clock itself.
+// Init sets the clock to ticks since an epoch. raw means the wall clock
+// itself.
 func (c *Clock) Init(epoch time.Time, tick time.Duration, source Source, raw bool) {
 	c.Source, c.Raw, c.epoch = source, raw, epoch
 	c.tickLen = uint64(tick)
@@ -114,8 +118,8 @@ func (c *Clock) Init(epoch time.Time, tick time.Duration, source Source, raw boo
 
 // Reciprocal returns the numbers with which n / d = floor(n × magic /
 // 2^(64+shift)), exactly for 0 ≤ n < 2^63 and d from 2 up: Granlund &
-// Montgomery, "Division by Invariant Integers using Multiplication", 1994, with
-// one bit of the dividend to spare.
+// Montgomery, "Division by Invariant Integers using Multiplication", 1994,
+// with one bit of the dividend to spare.
 func Reciprocal(d uint64) (magic uint64, shift uint8) {
 	n := bits.Len64(d) - 1
 	if d == 1<<n {
@@ -134,8 +138,8 @@ func (c *Clock) Elapsed() int64 {
 	return int64(time.Since(c.Base))
 }
 
-// both returns the elapsed time and the wall clock since the epoch, in ns, read
-// together.
+// both returns the elapsed time and the wall clock since the epoch, in ns,
+// read together.
 func (c *Clock) both() (elapsed, wall int64) {
 	if c.Source != nil {
 		now, mono := c.Source()
@@ -151,8 +155,9 @@ func (c *Clock) Tick() int64 {
 	return tick
 }
 
-// Read returns the current tick and the elapsed time until which it stays so
-// for all readers. That is 0 where it is unknown: for a raw clock or a Source.
+// Read returns the current tick and the elapsed time until which it stays
+// so for all readers. That is 0 where it is unknown: for a raw clock or a
+// Source.
 func (c *Clock) Read() (tick, sure int64) {
 	ns, slow, e, due := c.now()
 	tick = c.ticks(ns)
@@ -162,8 +167,8 @@ func (c *Clock) Read() (tick, sure int64) {
 	return tick, min(due, e+(tick+1)*int64(c.tickLen)-ns)
 }
 
-// SureUntil returns the elapsed time until which a tick surely lasts; 0 if not
-// known.
+// SureUntil returns the elapsed time until which a tick surely lasts; 0 if
+// not known.
 func (c *Clock) SureUntil(tick int64) int64 {
 	ns, slow, e, due := c.now()
 	if due == 0 || slow != 0 || c.Source != nil || tick >= math.MaxInt64/int64(c.tickLen) {
@@ -173,7 +178,8 @@ func (c *Clock) SureUntil(tick int64) int64 {
 }
 
 // now returns ns since the epoch, their speed (0 full, 1 half), the elapsed
-// time of the reading, and when the next comparison with the wall clock is due.
+// time of the reading, and when the next comparison with the wall clock is
+// due.
 func (c *Clock) now() (ns int64, slow uint8, e, due int64) {
 	if c.Raw {
 		e, ns = c.both()
@@ -187,8 +193,8 @@ func (c *Clock) now() (ns int64, slow uint8, e, due int64) {
 	return a.ns + (e-a.at)>>a.slow, a.slow, e, a.at + a.fresh
 }
 
-// sync compares with the wall clock, sets a new anchor and returns the results
-// of now.
+// sync compares with the wall clock, sets a new anchor and returns the
+// results of now.
 func (c *Clock) sync(a *anchor) (ns int64, slow uint8, e, due int64) {
 	e, wall := c.both()
 	cur := a.ns + max(e-a.at, 0)>>a.slow

@@ -24,8 +24,8 @@ func (c *fakeClock) now() (time.Time, time.Duration) { return c.wall, c.mono }
 func (c *fakeClock) step(d time.Duration)            { c.wall = c.wall.Add(d) }
 func (c *fakeClock) advance(d time.Duration)         { c.wall, c.mono = c.wall.Add(d), c.mono+d }
 
-// The multiplication by a reciprocal is the division, for every tick length and
-// the whole range.
+// The multiplication by a reciprocal is the division, for every tick length
+// and the whole range.
 func TestTicksIsADivision(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
 		var c Clock
@@ -45,8 +45,8 @@ func TestTicksIsADivision(t *testing.T) {
 }
 
 // Whatever the wall clock does, the anchored clock never goes back, runs at
-// least at half speed, follows forward within SyncEvery, and comes back to the
-// truth.
+// least at half speed, follows forward within SyncEvery, and comes back to
+// the truth.
 func TestAnchoredClock(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
 		fake := newFakeClock()
@@ -84,8 +84,8 @@ func TestAnchoredClock(t *testing.T) {
 	})
 }
 
-// A tick is sure for no longer than it lasts, and never over a comparison with
-// the wall clock that is due.
+// A tick is sure for no longer than it lasts, and never over a comparison
+// with the wall clock that is due.
 func TestSureUntil(t *testing.T) {
 	var c Clock
 	c.Init(epoch, time.Millisecond, nil, false)
@@ -110,8 +110,8 @@ func TestSureUntil(t *testing.T) {
 	}
 }
 
-// The clock is right for as long as a duration from the epoch fits its number,
-// with the earliest epoch until 2192.
+// The clock is right for as long as a duration from the epoch fits its
+// number, with the earliest epoch until 2192.
 func TestClockFarFromItsEpoch(t *testing.T) {
 	for _, epoch := range []int{1900, 1970, 2025, 2200} {
 		for _, year := range []int{1971, 2026, 2047, 2100, 2191} {

@@ -44,7 +44,8 @@ func remote(magic int64) string {
 
 const fuseMagic = 0x65735546
 
-// Network returns the kind of the network file system that a path is on, or "".
+// Network returns the kind of the network file system that a path is on, or
+// "".
 func Network(path string) (string, error) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {
@@ -57,8 +58,8 @@ func Network(path string) (string, error) {
 	return name, nil
 }
 
-// remoteFuse returns the type of a FUSE file system that is known to be remote.
-// Others, such as encrypted disks, are local.
+// remoteFuse returns the type of a FUSE file system that is known to be
+// remote. Others, such as encrypted disks, are local.
 func remoteFuse(path string) string {
 	if abs, err := filepath.EvalSymlinks(path); err == nil {
 		path = abs
@@ -75,8 +76,8 @@ func remoteFuse(path string) string {
 	return ""
 }
 
-// Kind returns the type of the file system that a path is on, such as ext4; ""
-// when it is not known.
+// Kind returns the type of the file system that a path is on, such as ext4;
+// "" when it is not known.
 func Kind(path string) string {
 	if abs, err := filepath.EvalSymlinks(path); err == nil {
 		path = abs

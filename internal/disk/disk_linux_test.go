@@ -22,8 +22,8 @@ func TestRemoteFileSystems(t *testing.T) {
 	}
 }
 
-// TestMounts reads a table of mounts as a container with a file of its own sees
-// it.
+// TestMounts reads a table of mounts as a container with a file of its own
+// sees it.
 func TestMounts(t *testing.T) {
 	const table = `1146 1023 0:233 / / rw,relatime master:1 - overlay overlay rw,lowerdir=/x
 1147 1146 0:236 / /proc rw,nosuid - proc proc rw

@@ -16,8 +16,8 @@ func Links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// Inode returns the number of a file in its file system, which a copy does not
-// have.
+// Inode returns the number of a file in its file system, which a copy does
+// not have.
 func Inode(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Ino)
@@ -25,7 +25,8 @@ func Inode(info fs.FileInfo) uint64 {
 	return 0
 }
 
-// Own gives a new file the owner of another, or at least its group, if it may.
+// Own gives a new file the owner of another, or at least its group, if it
+// may.
 func Own(f *os.File, like fs.FileInfo) error {
 	st, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -1,9 +1,9 @@
-// Package draw draws values for tests that check a property of many of them. It
-// prefers the values at which code goes wrong: the ends of a range, zero,
-// powers of two and their neighbors.
+// Package draw draws values for tests that check a property of many of
+// them. It prefers the values at which code goes wrong: the ends of a
+// range, zero, powers of two and their neighbors.
 //
-// It is our own because the root module requires nothing: a library for such
-// tests would be in everybody's go.sum.
+// It is our own because the root module requires nothing: a library for
+// such tests would be in everybody's go.sum.
 package draw
 
 import (
@@ -19,8 +19,8 @@ type T struct {
 	*rand.Rand
 }
 
-// Check runs f with the values of 100 seeds, with -short of 20. The name of a
-// subtest has its seed, so go test -run repeats a failure.
+// Check runs f with the values of 100 seeds, with -short of 20. The name of
+// a subtest has its seed, so go test -run repeats a failure.
 func Check(t *testing.T, f func(*T)) {
 	t.Helper()
 	seeds := uint64(100)
@@ -40,9 +40,9 @@ func Check(t *testing.T, f func(*T)) {
 // Bool draws true or false.
 func (t *T) Bool() bool { return t.Uint64()&1 == 1 }
 
-// Range draws a number from low to high, both included. A third are ends of the
-// range, zero and neighbors of powers of two; a third are short numbers of
-// either sign, if the range has them.
+// Range draws a number from low to high, both included. A third are ends of
+// the range, zero and neighbors of powers of two; a third are short numbers
+// of either sign, if the range has them.
 func (t *T) Range(low, high int64) int64 {
 	span := uint64(high) - uint64(low)
 	var v int64
@@ -76,8 +76,8 @@ func (t *T) within(low int64, span uint64) int64 {
 // Int is Range for an int.
 func (t *T) Int(low, high int) int { return int(t.Range(int64(low), int64(high))) }
 
-// Word draws 64 bits: short numbers, long numbers, and numbers with few ones or
-// few zeros.
+// Word draws 64 bits: short numbers, long numbers, and numbers with few
+// ones or few zeros.
 func (t *T) Word() uint64 {
 	v := t.Uint64() >> t.IntN(64)
 	switch t.IntN(4) {

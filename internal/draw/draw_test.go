@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A range gives its ends, its inside and nothing else, also where high - low
-// overflows.
+// A range gives its ends, its inside and nothing else, also where high -
+// low overflows.
 func TestRange(t *testing.T) {
 	ranges := [][2]int64{
 		{0, 0},

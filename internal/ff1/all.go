@@ -6,15 +6,16 @@ import (
 	"fmt"
 )
 
-// lanes is how many numbers go through a round together. More gained nothing.
+// lanes is how many numbers go through a round together. More gained
+// nothing.
 const lanes = 8
 
 // halves are the two parts of numbers that go through the rounds together.
 type halves [lanes]uint64
 
-// EncryptAll encrypts src into dst. They may be the same, but must not overlap
-// otherwise. It is an error if dst is shorter, or a number has more bits than
-// the cipher; dst is then unchanged.
+// EncryptAll encrypts src into dst. They may be the same, but must not
+// overlap otherwise. It is an error if dst is shorter, or a number has more
+// bits than the cipher; dst is then unchanged.
 func (c *Cipher) EncryptAll(dst, src []uint64) error {
 	s, err := c.ready(dst, src)
 	if err != nil {
@@ -111,8 +112,8 @@ func (s *state) join(dst []uint64, a, b *halves) {
 }
 
 // roundLanes is the round function of a few numbers. It writes all blocks
-// before it reads the first: AES reads two stores as one, which is slow soon
-// after them.
+// before it reads the first: AES reads two stores as one, which is slow
+// soon after them.
 func (s *state) roundLanes(i uint64, half []uint64, buf *scratch) {
 	low := s.low ^ i<<s.shift
 	for j, h := range half {

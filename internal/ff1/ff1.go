@@ -10,24 +10,25 @@ import (
 )
 
 const (
-	// MinBits and MaxBits are the shortest and longest numbers, in bits. 2^20
-	// is the first power of two above the million inputs that the standard's
-	// revision requires.
+	// MinBits and MaxBits are the shortest and longest numbers, in bits.
+	// 2^20 is the first power of two above the million inputs that the
+	// standard's revision requires.
 	MinBits = 20
 	MaxBits = 64
 
-	// MaxTweak is the longest tweak in bytes; the standard allows up to 2^32 -
-	// 1.
+	// MaxTweak is the longest tweak in bytes; the standard allows up to
+	// 2^32 - 1.
 	MaxTweak = 1 << 16
 
 	rounds = 10
 )
 
-// A Cipher is FF1 for numbers of one length, under one key and tweak. It prints
-// as [redacted]. It is safe for concurrent use.
+// A Cipher is FF1 for numbers of one length, under one key and tweak. It
+// prints as [redacted]. It is safe for concurrent use.
 type Cipher struct {
-	// The keys stand behind two pointers, because fmt cannot call Format on an
-	// unexported field: it prints that, and follows one pointer but never two.
+	// The keys stand behind two pointers, because fmt cannot call Format on
+	// an unexported field: it prints that, and follows one pointer but
+	// never two.
 	secret **state
 }
 
@@ -35,14 +36,14 @@ type Cipher struct {
 type state struct {
 	block cipher.Block
 
-	// What AES encrypts in each round, as two big-endian numbers: the chain of
-	// all blocks of P || Q but the last, xored with the constant bytes of the
-	// last. Round i xors i << shift and the half's number into low.
+	// What AES encrypts in each round, as two big-endian numbers: the chain
+	// of all blocks of P || Q but the last, xored with the constant bytes
+	// of the last. Round i xors i << shift and the half's number into low.
 	high, low uint64
 	shift     uint
 
-	// At the start and end the left half has the upper u bits of a number, the
-	// right half the lower v.
+	// At the start and end the left half has the upper u bits of a number,
+	// the right half the lower v.
 	v            uint
 	maskU, maskV uint64 // 2^u - 1, 2^v - 1
 	top          uint64 // 2^bits - 1
@@ -53,9 +54,9 @@ type state struct {
 }
 
 // New makes a cipher for numbers below 2^bits. A key of 16, 24 or 32 bytes
-// chooses AES-128, AES-192 or AES-256. The tweak is no secret and may be empty:
-// two tweaks or lengths make two unrelated permutations. New copies both
-// slices.
+// chooses AES-128, AES-192 or AES-256. The tweak is no secret and may be
+// empty: two tweaks or lengths make two unrelated permutations. New copies
+// both slices.
 func New(key []byte, bits int, tweak []byte) (*Cipher, error) {
 	if bits < MinBits || bits > MaxBits {
 		return nil, fmt.Errorf("ff1: numbers of %d bits, want %d to %d", bits, MinBits, MaxBits)

@@ -20,8 +20,8 @@ func mustCipher(t interface{ Fatal(...any) }, key []byte, bits int, tweak []byte
 	return c
 }
 
-// check compares all forms, in both directions, with the oracle and with each
-// other.
+// check compares all forms, in both directions, with the oracle and with
+// each other.
 func check(t interface {
 	Fatal(...any)
 	Errorf(string, ...any)
@@ -71,8 +71,8 @@ func TestOracle(t *testing.T) {
 	})
 }
 
-// TestEveryLength is there because the bytes that a half fills and the padding
-// of the tweak change with both lengths.
+// TestEveryLength is there because the bytes that a half fills and the
+// padding of the tweak change with both lengths.
 func TestEveryLength(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{1})
 	for bits := MinBits; bits <= MaxBits; bits++ {
@@ -108,8 +108,8 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// TestRange also looks whether a batch that fails leaves dst alone, and whether
-// the error keeps the number to itself.
+// TestRange also looks whether a batch that fails leaves dst alone, and
+// whether the error keeps the number to itself.
 func TestRange(t *testing.T) {
 	for bits := MinBits; bits < MaxBits; bits++ {
 		c := mustCipher(t, make([]byte, 16), bits, nil)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzOracle compares with the oracle: key is cut or filled up to the nearest
-// size, and data is as many numbers as it has eights of bytes.
+// FuzzOracle compares with the oracle: key is cut or filled up to the
+// nearest size, and data is as many numbers as it has eights of bytes.
 func FuzzOracle(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), uint8(20), []byte("tweak"), make([]byte, 8*17))
 	f.Add(make([]byte, 32), uint8(64), []byte{}, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})

@@ -40,8 +40,8 @@ func (c *Cipher) Decrypt(y uint64) (uint64, error) {
 	return x, nil
 }
 
-// encrypt takes two rounds at a time, after which the halves are back in their
-// places and every mask is constant.
+// encrypt takes two rounds at a time, after which the halves are back in
+// their places and every mask is constant.
 func (s *state) encrypt(x uint64, buf []byte) uint64 {
 	a, b := x>>s.v, x&s.maskV
 	for i := uint64(0); i < rounds; i += 2 {

@@ -6,8 +6,8 @@ import (
 	"math/big"
 )
 
-// oracle is FF1 for any radix, step by step as SP 800-38G writes it, with its
-// names: algorithms 7 and 8, steps in the comments.
+// oracle is FF1 for any radix, step by step as SP 800-38G writes it, with
+// its names: algorithms 7 and 8, steps in the comments.
 type oracle struct {
 	block cipher.Block
 	radix int
@@ -75,8 +75,8 @@ func (o oracle) pow(m int) *big.Int {
 	return new(big.Int).Exp(big.NewInt(int64(o.radix)), big.NewInt(int64(m)), nil)
 }
 
-// y is steps 6.i to 6.v for the half that goes into the round function, in a
-// message of n numerals.
+// y is steps 6.i to 6.v for the half that goes into the round function, in
+// a message of n numerals.
 func (o oracle) y(n, i int, half []uint16) *big.Int {
 	u := n / 2 // step 1
 	v := n - u

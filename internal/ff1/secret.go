@@ -16,5 +16,6 @@ func (c *Cipher) state() (*state, error) {
 	return *c.secret, nil
 }
 
-// Format implements [fmt.Formatter]: whatever the verb, keys are not printed.
+// Format implements [fmt.Formatter]: whatever the verb, keys are not
+// printed.
 func (c Cipher) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "ff1.Cipher[redacted]") }

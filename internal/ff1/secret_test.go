@@ -27,8 +27,8 @@ func TestNoKey(t *testing.T) {
 	}
 }
 
-// TestScratchIsCleared: numbers on their way through the rounds do not wait in
-// memory for others to read.
+// TestScratchIsCleared: numbers on their way through the rounds do not wait
+// in memory for others to read.
 func TestScratchIsCleared(t *testing.T) {
 	c := mustCipher(t, []byte("0123456789abcdef"), 40, nil)
 	s, err := c.state()

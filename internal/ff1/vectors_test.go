@@ -73,8 +73,9 @@ func TestOracleSamples(t *testing.T) {
 	}
 }
 
-// TestBinaryVector is an answer in radix 2 of another library: NIST has none.
-// It is from the tests of Ubiq Security's FPE libraries, as "base2" there.
+// TestBinaryVector is an answer in radix 2 of another library: NIST has
+// none. It is from the tests of Ubiq Security's FPE libraries, as "base2"
+// there.
 func TestBinaryVector(t *testing.T) {
 	const (
 		key    = "f4a116d6ee406a53a56cbe0f4aa7b1001cdc0a55cac963cf5ace390488b3477a"

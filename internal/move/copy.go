@@ -13,8 +13,8 @@ import (
 // copied is how many records are written in one go.
 const copied = 256
 
-// copyRecords copies all records but the head, as they are, while the target
-// has the head waits.
+// copyRecords copies all records but the head, as they are, while the
+// target has the head waits.
 func copyRecords(ctx context.Context, from, to store.Place, waits store.Record) error {
 	var some []store.Record
 	every := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
@@ -37,9 +37,9 @@ func copyRecords(ctx context.Context, from, to store.Place, waits store.Record) 
 
 // put writes the records that differ from the target's.
 //
-// Invariant: a replaced record was read while the target was closed. If another
-// run of the move has opened it since, programs have written, and the swap
-// finds another nonce.
+// Invariant: a replaced record was read while the target was closed. If
+// another run of the move has opened it since, programs have written, and
+// the swap finds another nonce.
 func put(ctx context.Context, to store.Place, waits store.Record, rs []store.Record) error {
 	if len(rs) == 0 {
 		return nil

@@ -13,7 +13,8 @@ import (
 // that know no moves refuse it too.
 const closed = 1 << 30
 
-// incomplete is the [store.ErrMoved] of the target while a move is under way.
+// incomplete is the [store.ErrMoved] of the target while a move is under
+// way.
 type incomplete struct{}
 
 func (incomplete) Error() string {
@@ -22,9 +23,9 @@ func (incomplete) Error() string {
 
 func (incomplete) Is(target error) bool { return target == store.ErrMoved }
 
-// Moved says where the data of a namespace or a sequence is. It is part of the
-// Data of the record that heads it. The one with the highest N is the real one,
-// and all others are closed.
+// Moved says where the data of a namespace or a sequence is. It is part of
+// the Data of the record that heads it. The one with the highest N is the
+// real one, and all others are closed.
 type Moved struct {
 	ID   string `json:"id"`             // of the data, the same in all stores and backups: its first nonce
 	N    int64  `json:"n,omitempty"`    // how often it was moved

@@ -9,13 +9,15 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Run moves a namespace or a sequence, named by its head record, from a store
-// to another one. It may be repeated, and goes on where it was interrupted.
+// Run moves a namespace or a sequence, named by its head record, from a
+// store to another one. It may be repeated, and goes on where it was
+// interrupted.
 //
 // Invariant: a program uses its write only if it finds the head open
-// afterwards, or if the write compared the head's generation. So a usable write
-// came before the head was closed, and is copied after that. The copy is closed
-// until it is complete. Only the data with the highest Moved.N is ever opened.
+// afterwards, or if the write compared the head's generation. So a usable
+// write came before the head was closed, and is copied after that. The copy
+// is closed until it is complete. Only the data with the highest Moved.N is
+// ever opened.
 func Run(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
 	for {
 		err := once(ctx, from, to, head, adopt)
@@ -25,8 +27,8 @@ func Run(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt)
 	}
 }
 
-// Adopt makes the head r one of a store with the identity is. It was one of a
-// store with the identity was.
+// Adopt makes the head r one of a store with the identity is. It was one of
+// a store with the identity was.
 type Adopt func(ctx context.Context, r store.Record, was, is string) (store.Record, error)
 
 func once(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
@@ -120,9 +122,9 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 		"if that has older data again, put a backup from after the move back", from.Name, m.was.To, to.Name)
 }
 
-// mark writes the mark next into the head of the source. Takes of a sequence
-// may write the head at the same time. Closing it raises its generation, so
-// that they fail.
+// mark writes the mark next into the head of the source. Takes of a
+// sequence may write the head at the same time. Closing it raises its
+// generation, so that they fail.
 func (m *move) mark(ctx context.Context, from store.Place, next Moved) (err error) {
 	for {
 		old := m.source.Nonce
@@ -157,8 +159,8 @@ func (m *move) reserve(ctx context.Context, to store.Place, from string) error {
 	return err
 }
 
-// adopted returns the head as the target gets it. Nothing was ever granted in
-// its generation, which is the close's.
+// adopted returns the head as the target gets it. Nothing was ever granted
+// in its generation, which is the close's.
 func (m *move) adopted(ctx context.Context, from, to store.Place, adopt Adopt) (store.Record, error) {
 	was, err := from.Identity(ctx, m.source.Namespace)
 	if err != nil {

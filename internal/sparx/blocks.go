@@ -3,17 +3,18 @@ package sparx
 // maxGroup is the largest group of blocks of any path.
 const maxGroup = 32
 
-// worthGroup is the number of blocks from which an incomplete group is filled
-// up: a group takes as long as two or three blocks.
+// worthGroup is the number of blocks from which an incomplete group is
+// filled up: a group takes as long as two or three blocks.
 const worthGroup = 4
 
-// maxCall is how many blocks the vector code gets at once, less than 0.1 ms:
-// the garbage collector cannot stop a goroutine in there. It is a multiple of
-// every group.
+// maxCall is how many blocks the vector code gets at once, less than 0.1
+// ms: the garbage collector cannot stop a goroutine in there. It is a
+// multiple of every group.
 const maxCall = 1 << 14
 
-// EncryptBlocks encrypts src into dst, as many numbers as fit, and returns how
-// many, as copy does. They may be the same, but must not overlap otherwise.
+// EncryptBlocks encrypts src into dst, as many numbers as fit, and returns
+// how many, as copy does. They may be the same, but must not overlap
+// otherwise.
 func (c *Cipher) EncryptBlocks(dst, src []uint64) int {
 	n := min(len(dst), len(src))
 	dst, src = dst[:n], src[:n]

@@ -23,18 +23,19 @@ func (e KeySizeError) Error() string {
 	return "sparx: a key of " + strconv.Itoa(int(e)) + " bytes, want " + strconv.Itoa(KeySize)
 }
 
-// A Cipher is SPARX-64/128 under one key. It implements [crypto/cipher.Block],
-// and takes one number, many, or many in a row. It prints as [redacted]. It is
-// safe for concurrent use.
+// A Cipher is SPARX-64/128 under one key. It implements
+// [crypto/cipher.Block], and takes one number, many, or many in a row. It
+// prints as [redacted]. It is safe for concurrent use.
 type Cipher struct {
-	// The keys stand behind two pointers, because fmt cannot call Format on an
-	// unexported field: it prints that, and follows one pointer but never two.
+	// The keys stand behind two pointers, because fmt cannot call Format on
+	// an unexported field: it prints that, and follows one pointer but
+	// never two.
 	hidden **schedule
 	path   Path
 }
 
-// New makes a cipher of a key of KeySize bytes, on the fastest path of this CPU
-// (see [Available]), or on the path that the environment variable
+// New makes a cipher of a key of KeySize bytes, on the fastest path of this
+// CPU (see [Available]), or on the path that the environment variable
 // SNOWFENCE_SPARX names, which must exist.
 func New(key []byte) (*Cipher, error) {
 	p, err := choose()
@@ -60,15 +61,15 @@ func (c *Cipher) Path() Path { return c.path }
 // BlockSize returns [BlockSize].
 func (c *Cipher) BlockSize() int { return BlockSize }
 
-// Encrypt encrypts the first block of src into dst, which may be the same. It
-// panics if one is shorter than a block, as the standard library does.
+// Encrypt encrypts the first block of src into dst, which may be the same.
+// It panics if one is shorter than a block, as the standard library does.
 func (c *Cipher) Encrypt(dst, src []byte) {
 	_, _ = src[BlockSize-1], dst[BlockSize-1]
 	binary.BigEndian.PutUint64(dst, c.encrypt(binary.BigEndian.Uint64(src)))
 }
 
-// Decrypt decrypts the first block of src into dst, which may be the same. It
-// panics if one is shorter than a block.
+// Decrypt decrypts the first block of src into dst, which may be the same.
+// It panics if one is shorter than a block.
 func (c *Cipher) Decrypt(dst, src []byte) {
 	_, _ = src[BlockSize-1], dst[BlockSize-1]
 	binary.BigEndian.PutUint64(dst, c.decrypt(binary.BigEndian.Uint64(src)))
@@ -100,5 +101,6 @@ func (c *Cipher) decrypt(v uint64) uint64 {
 
 func (c *Cipher) keys() *schedule { return *c.hidden }
 
-// Format implements [fmt.Formatter]: whatever the verb, keys are not printed.
+// Format implements [fmt.Formatter]: whatever the verb, keys are not
+// printed.
 func (c Cipher) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "sparx.Cipher[redacted]") }

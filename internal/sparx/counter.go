@@ -2,10 +2,10 @@ package sparx
 
 import "math/bits"
 
-// EncryptCounter fills dst with the encryptions of start, start + step, start +
-// 2 × step, …, modulo 2^64. With a small step it is faster than EncryptBlocks:
-// numbers that differ in their lowest 16 bits share most of the cipher's first
-// step.
+// EncryptCounter fills dst with the encryptions of start, start + step,
+// start + 2 × step, …, modulo 2^64. With a small step it is faster than
+// EncryptBlocks: numbers that differ in their lowest 16 bits share most of
+// the cipher's first step.
 func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {
 	group := groupOf(c.path)
 
@@ -30,7 +30,8 @@ func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {
 	}
 }
 
-// encryptRun is EncryptCounter for numbers that differ in their lowest 16 bits.
+// encryptRun is EncryptCounter for numbers that differ in their lowest 16
+// bits.
 func (c *Cipher) encryptRun(dst []uint64, start, step uint64, group int) {
 	k := c.keys()
 	if len(dst) >= worthGroup {
@@ -54,13 +55,13 @@ func (c *Cipher) encryptRun(dst []uint64, start, step uint64, group int) {
 	}
 }
 
-// A seed is the common part of a run's numbers: the first step of the cipher
-// without the first word. The vector code knows the order (layout.go in its
-// generator). Each word stands in all lanes.
+// A seed is the common part of a run's numbers: the first step of the
+// cipher without the first word. The vector code knows the order (layout.go
+// in its generator). Each word stands in all lanes.
 type seed [6]uint64
 
-// seed does the first step without the first word: the start of its branch's
-// first round, and the other branch up to the mixing.
+// seed does the first step without the first word: the start of its
+// branch's first round, and the other branch up to the mixing.
 func (k *schedule) seed(start, step uint64) seed {
 	v := bits.ReverseBytes64(start)
 	r0 := uint16(v>>32) ^ uint16(k.enc[1])

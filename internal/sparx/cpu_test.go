@@ -11,9 +11,9 @@ import (
 
 // TestEveryPathIsTested asks the operating system what this CPU can do. The
 // other tests take all paths that Available lists; this one fails when
-// Available knows less than the kernel, and a path would be left out without
-// anybody noticing. It fails as well when it knows more, because the kernel
-// leaves out what it does not support.
+// Available knows less than the kernel, and a path would be left out
+// without anybody noticing. It fails as well when it knows more, because
+// the kernel leaves out what it does not support.
 func TestEveryPathIsTested(t *testing.T) {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -5,11 +5,12 @@ package sparx
 // cpuid asks the CPU for its features.
 func cpuid(leaf, subleaf uint32) (a, b, c, d uint32)
 
-// xgetbv tells which registers the operating system saves. It needs osxsave.
+// xgetbv tells which registers the operating system saves. It needs
+// osxsave.
 func xgetbv() uint32
 
-// vectorPaths asks the CPU for each new cipher, which keeps no state and takes
-// as long as a few hundred blocks in a virtual machine.
+// vectorPaths asks the CPU for each new cipher, which keeps no state and
+// takes as long as a few hundred blocks in a virtual machine.
 func vectorPaths() []Path {
 	const (
 		// Leaf 1, register c.

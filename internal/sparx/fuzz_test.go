@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzBlocks compares all paths with the oracle: key is cut or filled up, and
-// data is as many numbers as it has eights of bytes.
+// FuzzBlocks compares all paths with the oracle: key is cut or filled up,
+// and data is as many numbers as it has eights of bytes.
 func FuzzBlocks(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), make([]byte, 8*33))
 	f.Add([]byte{}, []byte{0x80, 0xff, 0x7f, 0, 1, 0, 0xff, 0xff})
@@ -17,8 +17,8 @@ func FuzzBlocks(f *testing.F) {
 		for i := range src {
 			src[i] = binary.LittleEndian.Uint64(data[8*i:])
 		}
-		// The same again in every lane, so that a short input reaches the wide
-		// paths too.
+		// The same again in every lane, so that a short input reaches the
+		// wide paths too.
 		wide := make([]uint64, 160)
 		for i := range wide {
 			if len(src) > 0 {

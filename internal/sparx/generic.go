@@ -5,29 +5,29 @@
 //
 // # The cipher
 //
-// A block is four words of 16 bits, x0 to x3, each written with its high byte
-// first. Two words are a branch: (x0, x1) and (x2, x3). All additions are
-// modulo 2^16; rotl and rotr rotate a word.
+// A block is four words of 16 bits, x0 to x3, each written with its high
+// byte first. Two words are a branch: (x0, x1) and (x2, x3). All additions
+// are modulo 2^16; rotl and rotr rotate a word.
 //
-// The one part that is not linear is A, a round of the cipher Speck without its
-// key:
+// The one part that is not linear is A, a round of the cipher Speck without
+// its key:
 //
 //	A(l, r):   l = rotr(l, 7) + r
 //	           r = rotl(r, 2) xor l
 //
-// A step gives each branch three rounds, each after the xor of two words of the
-// key schedule, and then mixes the branches. There are eight steps, and at the
-// end (x0, x1, x2, x3) are xored with four more words:
+// A step gives each branch three rounds, each after the xor of two words of
+// the key schedule, and then mixes the branches. There are eight steps, and
+// at the end (x0, x1, x2, x3) are xored with four more words:
 //
 //	step:      three times for each branch (l, r), with its own key words
 //	               l, r = A(l xor kl, r xor kr)
 //	           t = rotl(x0 xor x1, 8)
 //	           x0, x1, x2, x3 = x2 xor x0 xor t, x3 xor x1 xor t, x0, x1
 //
-// The key schedule holds the key as eight words in four pairs. The first three
-// pairs are the keys of the three rounds of one branch. Then the pairs are
-// stirred, and serve the other branch, and so on. The first two pairs after the
-// last of the sixteen stirs are the four words for the end.
+// The key schedule holds the key as eight words in four pairs. The first
+// three pairs are the keys of the three rounds of one branch. Then the
+// pairs are stirred, and serve the other branch, and so on. The first two
+// pairs after the last of the sixteen stirs are the four words for the end.
 //
 //	stir i:    (k0, k1) = A(k0, k1)
 //	(1 to 16)  k2, k3, k7 = k2 + k0, k3 + k1, k7 + i
@@ -36,12 +36,13 @@
 // # Additions
 //
 // Numbers instead of blocks: Randflake IDs are little-endian bytes in the
-// cipher's block. So word x0 holds the lowest 16 bits of the number with their
-// two bytes exchanged, x1 the next, and the result is read back the same way.
+// cipher's block. So word x0 holds the lowest 16 bits of the number with
+// their two bytes exchanged, x1 the next, and the result is read back the
+// same way.
 //
-// The code of this file is the specification once more, slow and plain: it is
-// the oracle of the tests. There are faster ways beside it, all with the same
-// results:
+// The code of this file is the specification once more, slow and plain: it
+// is the oracle of the tests. There are faster ways beside it, all with the
+// same results:
 //
 //	one.go         one block, unrolled
 //	swar.go        four blocks in the lanes of uint64, in plain Go
@@ -52,13 +53,13 @@
 //
 // # Constant time
 //
-// No instruction here has a time that depends on a key or on a block: there are
-// additions, subtractions, xors, masks, shuffles of bytes in a fixed order, and
-// rotations and shifts by constants; no tables, no branches and no addresses
-// that depend on secrets. Branches and addresses depend on the number of blocks
-// alone and, in EncryptCounter, on the start and the step: their low 16 bits
-// decide where a run ends. It must stay so: a change of this package keeps to
-// these operations.
+// No instruction here has a time that depends on a key or on a block: there
+// are additions, subtractions, xors, masks, shuffles of bytes in a fixed
+// order, and rotations and shifts by constants; no tables, no branches and
+// no addresses that depend on secrets. Branches and addresses depend on the
+// number of blocks alone and, in EncryptCounter, on the start and the step:
+// their low 16 bits decide where a run ends. It must stay so: a change of
+// this package keeps to these operations.
 package sparx
 
 import "math/bits"
@@ -73,8 +74,8 @@ const (
 	keyWords = steps*branches*rounds*2 + 4
 )
 
-// words is a key schedule in the order of the specification: by step, branch
-// and round.
+// words is a key schedule in the order of the specification: by step,
+// branch and round.
 type words [keyWords]uint16
 
 // expand makes the key schedule of a key.

@@ -2,16 +2,16 @@ package sparx
 
 import "math/bits"
 
-// The functions of this file are words.encrypt and words.decrypt unrolled by a
-// step. A block is a single chain of operations that wait for each other, so
-// what makes it fast is a shorter chain:
+// The functions of this file are words.encrypt and words.decrypt unrolled
+// by a step. A block is a single chain of operations that wait for each
+// other, so what makes it fast is a shorter chain:
 //
-//   - The key words of a round are xored in as the words come out of the round
-//     before, where one of the two has time for it.
-//   - After a round, x1 is rotl(r, 2) xor x0, so x0 xor x1 is known before x0
-//     is, and the t of the mixing is r rotated by 10.
-//   - The early words (t, the keys, the rotated words) are summed up before the
-//     late x0 and x2 arrive.
+//   - The key words of a round are xored in as the words come out of the
+//     round before, where one of the two has time for it.
+//   - After a round, x1 is rotl(r, 2) xor x0, so x0 xor x1 is known before
+//     x0 is, and the t of the mixing is r rotated by 10.
+//   - The early words (t, the keys, the rotated words) are summed up before
+//     the late x0 and x2 arrive.
 //
 // swar.go and the vector instructions do the same.
 
@@ -53,8 +53,8 @@ func (k *schedule) decryptOne(v uint64) uint64 {
 	for i := (steps - 1) * stepWords; i >= 0; i -= stepWords {
 		s := (*[stepWords + 8]uint64)(w[i:])
 
-		// r0 and r1 become the two words of their branch xored: the inverse of
-		// a round needs no more.
+		// r0 and r1 become the two words of their branch xored: the inverse
+		// of a round needs no more.
 		r1 = l1 ^ (r1 ^ uint16(s[19]))
 		r0 = l0 ^ (r0 ^ uint16(s[13])) ^ r1
 		l1 ^= uint16(s[18])

@@ -16,12 +16,12 @@ const (
 	AVX512  Path = "avx512"  // amd64 with AVX-512 F, BW, VBMI and VBMI2
 )
 
-// Variable is the environment variable that names the path of new ciphers, for
-// tests and to find a cause. Empty means unset.
+// Variable is the environment variable that names the path of new ciphers,
+// for tests and to find a cause. Empty means unset.
 const Variable = "SNOWFENCE_SPARX"
 
-// Available lists the paths of this CPU, the fastest last. Generic and SWAR are
-// always there.
+// Available lists the paths of this CPU, the fastest last. Generic and SWAR
+// are always there.
 func Available() []Path { return append([]Path{Generic, SWAR}, vectorPaths()...) }
 
 // choose returns the path of a new cipher.

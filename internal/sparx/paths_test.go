@@ -92,7 +92,8 @@ func TestBlocks(t *testing.T) {
 			checkBlocks(t, p, key, src)
 		}
 
-		// More than a call of the vector code takes, with a rest of every kind.
+		// More than a call of the vector code takes, with a rest of every
+		// kind.
 		_, key := random(1)
 		src := make([]uint64, 2*maxCall+5*maxGroup+maxGroup/2+worthGroup+1)
 		for i := range src {
@@ -102,8 +103,8 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// TestEdges has words in which additions and subtractions carry all the way, in
-// every lane: 0, 1, 0x7fff, 0x8000 and 0xffff in every combination.
+// TestEdges has words in which additions and subtractions carry all the
+// way, in every lane: 0, 1, 0x7fff, 0x8000 and 0xffff in every combination.
 func TestEdges(t *testing.T) {
 	edges := []uint64{0, 1, 0x7fff, 0x8000, 0xffff}
 	var src []uint64

@@ -3,15 +3,15 @@ package sparx
 // stepWords is the number of key words of a step.
 const stepWords = branches * rounds * 2
 
-// schedule holds the keys in the forms of the paths: as in the specification,
-// and two with some words folded, which means xored with the word before. Then
-// the second word of a branch takes its key and the first word's at once, and
-// the vector instructions xor three things at once.
+// schedule holds the keys in the forms of the paths: as in the
+// specification, and two with some words folded, which means xored with the
+// word before. Then the second word of a branch takes its key and the first
+// word's at once, and the vector instructions xor three things at once.
 type schedule struct {
 	words words
 
-	// enc folds the second word after each mixing: the mixing is l = x2 xor x0
-	// xor t, and r = l xor the early words.
+	// enc folds the second word after each mixing: the mixing is l = x2 xor
+	// x0 xor t, and r = l xor the early words.
 	enc lanes
 
 	// dec folds all second words but the first two, which are used last.
@@ -19,8 +19,8 @@ type schedule struct {
 }
 
 // lanes has each word of a key schedule in all four lanes of a uint64, for
-// swar.go and the vector instructions. The four words for the end stand where a
-// ninth step's first round would: two at 96, two at 102.
+// swar.go and the vector instructions. The four words for the end stand
+// where a ninth step's first round would: two at 96, two at 102.
 type lanes [steps*stepWords + stepWords/2 + 2]uint64
 
 // expand fills in the schedule of a key.

@@ -41,8 +41,8 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// TestNeverPrinted prints ciphers in all ways and looks for any number of the
-// key schedule.
+// TestNeverPrinted prints ciphers in all ways and looks for any number of
+// the key schedule.
 func TestNeverPrinted(t *testing.T) {
 	_, key := random(4)
 	c := mustCipher(t, SWAR, key)

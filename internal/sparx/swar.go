@@ -2,12 +2,12 @@ package sparx
 
 import "math/bits"
 
-// Four blocks at once, in plain Go: a uint64 has four lanes of 16 bits, with
-// the same word of four blocks.
+// Four blocks at once, in plain Go: a uint64 has four lanes of 16 bits,
+// with the same word of four blocks.
 //
-// A sum must not carry into the next lane. So lanes are added without their top
-// bits, and a top bit is the xor of both top bits and the carry that arrived
-// there.
+// A sum must not carry into the next lane. So lanes are added without their
+// top bits, and a top bit is the xor of both top bits and the carry that
+// arrived there.
 const (
 	everyLane = 0x0001_0001_0001_0001
 	top       = 0x8000 * everyLane
@@ -22,14 +22,14 @@ const (
 	from9to14 = low15 &^ low9
 )
 
-// addRotated returns rotl(l, 9) + r in each lane. The two parts of the rotated
-// l share no bit, so it adds them apart.
+// addRotated returns rotl(l, 9) + r in each lane. The two parts of the
+// rotated l share no bit, so it adds them apart.
 func addRotated(l, r uint64) uint64 {
 	return (l>>7&low9 + r&low15 + l<<9&from9to14) ^ (l<<9^r)&top
 }
 
-// subtract returns l - r in each lane. A top bit that is set first lends, and
-// is corrected afterwards.
+// subtract returns l - r in each lane. A top bit that is set first lends,
+// and is corrected afterwards.
 func subtract(l, r uint64) uint64 {
 	return ((l | top) - r&low15) ^ (l^^r)&top
 }
@@ -99,9 +99,9 @@ func (k *schedule) decryptFour(dst, src *[4]uint64) {
 	scatter(dst, l0^w[0], r0^w[1], l1^w[6], r1^w[7])
 }
 
-// gather brings the same words of four numbers together: it reverses all bytes,
-// which makes x0 the highest word, and exchanges halves and then words. scatter
-// is its inverse, so the lane of a number does not matter.
+// gather brings the same words of four numbers together: it reverses all
+// bytes, which makes x0 the highest word, and exchanges halves and then
+// words. scatter is its inverse, so the lane of a number does not matter.
 func gather(src *[4]uint64) (x0, x1, x2, x3 uint64) {
 	a, b := bits.ReverseBytes64(src[0]), bits.ReverseBytes64(src[1])
 	c, d := bits.ReverseBytes64(src[2]), bits.ReverseBytes64(src[3])

@@ -28,7 +28,8 @@ var processorDraws = sync.OnceValue(func() bool {
 	return false
 })
 
-// hardware returns a random number of the processor, or 0 where it has none.
+// hardware returns a random number of the processor, or 0 where it has
+// none.
 func hardware() uint64 {
 	if !processorDraws() {
 		return 0

@@ -24,8 +24,8 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// A text differs if any of its sources does: equal randomness of the kernel is
-// not enough for two copies of a machine to write the same.
+// A text differs if any of its sources does: equal randomness of the kernel
+// is not enough for two copies of a machine to write the same.
 func TestTextHasAllSources(t *testing.T) {
 	var kernel, other [32]byte
 	other[31] = 1

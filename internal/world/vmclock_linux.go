@@ -23,8 +23,8 @@ const (
 )
 
 // Counter maps the page of a VMClock device, and returns its counter of
-// resumptions from a snapshot. The page stays mapped to the end of the process.
-// The error says why there is none.
+// resumptions from a snapshot. The page stays mapped to the end of the
+// process. The error says why there is none.
 func Counter(path string) (*atomic.Uint64, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package world is what leases and generators need of the machine besides
-// clocks and memory: time to pace by, random numbers, goroutines, waiting, and
-// whether it was copied. A simulation replaces it, and runs the real code in
-// virtual time from one seed. Only this module can.
+// clocks and memory: time to pace by, random numbers, goroutines, waiting,
+// and whether it was copied. A simulation replaces it, and runs the real
+// code in virtual time from one seed. Only this module can.
 package world
 
 import (
@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// World is the only source of time, random numbers and goroutines, so that a
-// run can be repeated. The methods are safe for concurrent use.
+// World is the only source of time, random numbers and goroutines, so that
+// a run can be repeated. The methods are safe for concurrent use.
 type World interface {
-	// Now is the time for pacing work: its differences never go back. Its date
-	// may go back, and decides for dated sequences.
+	// Now is the time for pacing work: its differences never go back. Its
+	// date may go back, and decides for dated sequences.
 	Now() time.Time
 
 	// Uint64 returns 64 random bits for choices that nothing depends on.
 	Uint64() uint64
 
-	// Text returns a random text of at least 128 bits, another one in each copy
-	// of the machine.
+	// Text returns a random text of at least 128 bits, another one in each
+	// copy of the machine.
 	Text() string
-	// Machine returns the machine as it is now, to learn whether it was copied
-	// since.
+	// Machine returns the machine as it is now, to learn whether it was
+	// copied since.
 	Machine() Machine
 
 	// Go runs f in a goroutine of its own.
 	Go(f func())
 
 	// Wait waits for one of at most three channels, receives from it and
-	// returns its index, or −1 when d is over. A negative d waits for ever. Nil
-	// channels are never ready.
+	// returns its index, or −1 when d is over. A negative d waits for ever.
+	// Nil channels are never ready.
 	Wait(d time.Duration, chans ...<-chan struct{}) int
 
 	// WithTimeout is [context.WithTimeout].
@@ -97,8 +97,8 @@ func From(ctx context.Context) World {
 // Rand returns a source for math/rand/v2, safe for concurrent use.
 func Rand(w World) *mrand.Rand { return mrand.New(w) }
 
-// Jitter returns how long to wait after a swap that was lost, so that not all
-// come at once again.
+// Jitter returns how long to wait after a swap that was lost, so that not
+// all come at once again.
 func Jitter(w World, attempt int) time.Duration {
 	return time.Duration(w.Uint64() % uint64(250*time.Microsecond<<min(attempt, 6)))
 }

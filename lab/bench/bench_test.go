@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-// An entry is one way to make IDs (or, for the bare limits, one thing that a
-// way to make IDs cannot do without).
+// An entry is one way to make IDs (or, for the bare limits, one thing that
+// a way to make IDs cannot do without).
 type entry struct {
 	name string
 
-	// perOp is the number of IDs in one operation of the benchmark, 1 if zero.
-	// A library that waits after so many IDs makes them in whole periods,
-	// because only these make a true average.
+	// perOp is the number of IDs in one operation of the benchmark, 1 if
+	// zero. A library that waits after so many IDs makes them in whole
+	// periods, because only these make a true average.
 	perOp int
 	waits bool
 
-	// start makes a generator. What it returns is called once in each goroutine
-	// and makes its worker, and a worker makes n IDs in a loop of its own: a
-	// call through a function value for each ID would cost as much as the
-	// fastest of them.
+	// start makes a generator. What it returns is called once in each
+	// goroutine and makes its worker, and a worker makes n IDs in a loop of
+	// its own: a call through a function value for each ID would cost as
+	// much as the fastest of them.
 	start func(b *testing.B) (worker func() work)
 }
 
@@ -78,8 +78,8 @@ func (e entry) measure(b *testing.B, goroutines int) float64 {
 	}
 
 	if e.waits {
-		// Use up what a fresh generator has in store, and get in step with its
-		// periods.
+		// Use up what a fresh generator has in store, and get in step with
+		// its periods.
 		if err := workers[0](2 * perOp); err != nil {
 			b.Fatal(err)
 		}

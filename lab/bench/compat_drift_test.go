@@ -12,15 +12,15 @@ import (
 )
 
 // snow-drift runs 2000 ms ahead, and then waits. So each slice sets new
-// options, as the program of the original would at its start, and makes fewer
-// IDs than that.
+// options, as the program of the original would at its start, and makes
+// fewer IDs than that.
 const (
 	driftTop = 2000
 	driftIDs = 500_000
 )
 
-// driftEpoch is a BaseTime that no slice had before, because the layer goes on
-// above its own IDs.
+// driftEpoch is a BaseTime that no slice had before, because the layer goes
+// on above its own IDs.
 func driftEpoch() func() int64 {
 	base := time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	return func() int64 { base++; return base }

@@ -8,8 +8,8 @@ import (
 	"gosuda.org/randflake"
 )
 
-// A node of Randflake has 131,072 IDs a second, which take some milliseconds.
-// So each slice is of another node or secret, and none waits.
+// A node of Randflake has 131,072 IDs a second, which take some
+// milliseconds. So each slice is of another node or secret, and none waits.
 const randflakeSlice = 100_000
 
 const randflakeStart, randflakeEnd = randflake.RANDFLAKE_EPOCH_OFFSET, randflake.RANDFLAKE_MAX_TIMESTAMP

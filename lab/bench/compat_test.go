@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/compat/snowflake"
 )
 
-// A layer is another library's API over our generator, beside Generator.Next of
-// the same layout and beside the original.
+// A layer is another library's API over our generator, beside
+// Generator.Next of the same layout and beside the original.
 type layer struct {
 	name                  string // of the library
 	ids                   int    // in one slice, some milliseconds
@@ -47,8 +47,8 @@ func nextOf(b *testing.B, l snowfence.Layout, c snowfence.Config, node int64, ke
 	}, nil
 }
 
-// layers has the rows of the table; lab/bench/table/compat.go has their titles
-// and targets.
+// layers has the rows of the table; lab/bench/table/compat.go has their
+// titles and targets.
 var layers = []layer{
 	snowflakeLayer(1, 21).as("bwmarrin", 500_000),
 	sonyflakeLayer(sonyflakeWide).as("sonyflake2", 500_000),
@@ -125,8 +125,8 @@ func (l *layer) slice(b *testing.B, begin slicer) time.Duration {
 	return processorTime() - used
 }
 
-// setSnowflake sets the package variables that are this API's configuration,
-// for as long as it takes.
+// setSnowflake sets the package variables that are this API's
+// configuration, for as long as it takes.
 func setSnowflake(nodeBits, stepBits uint8) (reset func()) {
 	node, step := snowflake.NodeBits, snowflake.StepBits
 	snowflake.NodeBits, snowflake.StepBits = nodeBits, stepBits

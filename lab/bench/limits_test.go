@@ -9,8 +9,9 @@ import (
 // batch is how many IDs a call of Fill makes here.
 const batch = 1024
 
-// The bare limits: nothing that needs one of them can be faster than it. With
-// two goroutines they work on one word, as two callers of one generator do.
+// The bare limits: nothing that needs one of them can be faster than it.
+// With two goroutines they work on one word, as two callers of one
+// generator do.
 var limits = []entry{
 	{name: "add", start: func(*testing.B) func() work {
 		var word padded

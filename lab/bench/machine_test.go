@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/nodes"
 )
 
-// TestSonyflakeMachineID compares the machine number that Sonyflake takes by
-// default, on the machine of the test, with nodes.FromIPv4(16).
+// TestSonyflakeMachineID compares the machine number that Sonyflake takes
+// by default, on the machine of the test, with nodes.FromIPv4(16).
 func TestSonyflakeMachineID(t *testing.T) {
 	s, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
 	if err != nil {

@@ -79,8 +79,8 @@ func startBwmarrin(nodeBits, stepBits uint8) func(*testing.B) func() work {
 	}
 }
 
-// newBwmarrin sets the package variables that are this library's configuration,
-// for as long as it takes.
+// newBwmarrin sets the package variables that are this library's
+// configuration, for as long as it takes.
 func newBwmarrin(nodeBits, stepBits uint8) (*bwmarrin.Node, error) {
 	defer func(n, s uint8) { bwmarrin.NodeBits, bwmarrin.StepBits = n, s }(bwmarrin.NodeBits, bwmarrin.StepBits)
 	bwmarrin.NodeBits, bwmarrin.StepBits = nodeBits, stepBits

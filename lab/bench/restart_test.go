@@ -10,17 +10,17 @@ import (
 	"go.etcd.io/etcd/pkg/v3/idutil"
 )
 
-// TestRestartRepeats shows which libraries give out IDs again when a process
-// ends and the next one starts with the same settings. A new generator is what
-// a new process has: these keep nothing anywhere else.
+// TestRestartRepeats shows which libraries give out IDs again when a
+// process ends and the next one starts with the same settings. A new
+// generator is what a new process has: these keep nothing anywhere else.
 //
 // With no pause the new process starts within the tick in which the old one
-// ended (a millisecond to a second, by library). With a pause it starts when
-// everybody would call it safe: those that run ahead of the clock under load
-// lose with the process how far they were.
+// ended (a millisecond to a second, by library). With a pause it starts
+// when everybody would call it safe: those that run ahead of the clock
+// under load lose with the process how far they were.
 //
-// The test runs in a bubble, where time goes by only while everything sleeps,
-// so that it says the same each time.
+// The test runs in a bubble, where time goes by only while everything
+// sleeps, so that it says the same each time.
 func TestRestartRepeats(t *testing.T) {
 	type next func() (int64, error)
 	for _, c := range []struct {
@@ -90,9 +90,9 @@ func TestRestartRepeats(t *testing.T) {
 	}
 }
 
-// TestYitterLosesWorker is why the notes in docs/prove/benchmarks.md say that
-// yitter's widest setting tells no nodes apart: it shifts the worker ID in 16
-// bits, which drops it as soon as it would stand above them.
+// TestYitterLosesWorker is why the notes in docs/prove/benchmarks.md say
+// that yitter's widest setting tells no nodes apart: it shifts the worker
+// ID in 16 bits, which drops it as soon as it would stand above them.
 func TestYitterLosesWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))

@@ -76,10 +76,10 @@ var counted = []entry{
 	}},
 }
 
-// BenchmarkSequence compares the numbers of a sequence with an atomic add, in
-// slices of some milliseconds that take turns. Each goroutine has a core of its
-// own, and its processor time counts: so the ratios hold on a machine that does
-// something else, too.
+// BenchmarkSequence compares the numbers of a sequence with an atomic add,
+// in slices of some milliseconds that take turns. Each goroutine has a core
+// of its own, and its processor time counts: so the ratios hold on a
+// machine that does something else, too.
 func BenchmarkSequence(b *testing.B) {
 	add := limits[0]
 	for range *rounds {

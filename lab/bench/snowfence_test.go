@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ours are measured on a static node: where the grants come from costs nothing
-// on the way of an ID.
+// ours are measured on a static node: where the grants come from costs
+// nothing on the way of an ID.
 var ours = []entry{
 	{name: "exact", start: startNext(wideLayout, false)},
 	{name: "coarse", start: startNext(wideLayout, true)},
@@ -28,8 +28,8 @@ func wideLayout() (snowfence.Layout, error) {
 		time.Now().UTC().Year()))
 }
 
-// wideRandflakeLayout is wideLayout under Randflake's cipher, because Randflake
-// itself has 131,072 IDs a second.
+// wideRandflakeLayout is wideLayout under Randflake's cipher, because
+// Randflake itself has 131,072 IDs a second.
 func wideRandflakeLayout() (snowfence.Layout, error) {
 	l, err := wideLayout()
 	l.Cipher = snowfence.SPARX

@@ -1,10 +1,10 @@
-// Conform is a referee between a client and a server. For each of its rules it
-// starts the client's adapter, plays answers that a server or a network can
-// give, and compares each ID with the grants that it gave.
+// Conform is a referee between a client and a server. For each of its rules
+// it starts the client's adapter, plays answers that a server or a network
+// can give, and compares each ID with the grants that it gave.
 //
-// The rules come from docs/reference/specification.md. No verdict depends on
-// how fast the machine is: a step that a client did not reach counts as not
-// seen, not as an offence.
+// The rules come from docs/reference/specification.md. No verdict depends
+// on how fast the machine is: a step that a client did not reach counts as
+// not seen, not as an offence.
 package main
 
 import (
@@ -28,8 +28,8 @@ type Row struct {
 // Verdict says how a client did.
 type Verdict string
 
-// The verdicts. NotSeen means that the client broke no rule, but the rule was
-// not put to the test.
+// The verdicts. NotSeen means that the client broke no rule, but the rule
+// was not put to the test.
 const (
 	Green   Verdict = "green"
 	Red     Verdict = "red"
@@ -39,13 +39,13 @@ const (
 // atOnce is how many clients run beside each other. They mostly wait.
 const atOnce = 8
 
-// Patience is how long a step may take before it counts as not seen. It only
-// ends a hang.
+// Patience is how long a step may take before it counts as not seen. It
+// only ends a hang.
 const Patience = 90 * time.Second
 
-// Run plays all rules against an adapter, which is started by a command once or
-// more for each, with servers of a program. If only has names of rules, it
-// plays these. Errors are of the referee itself.
+// Run plays all rules against an adapter, which is started by a command
+// once or more for each, with servers of a program. If only has names of
+// rules, it plays these. Errors are of the referee itself.
 func Run(ctx context.Context, program string, command, only []string) ([]Row, error) {
 	list := chosen(only)
 	rows := make([]Row, len(list))

@@ -18,7 +18,8 @@ func check(t *testing.T, adapter string, only ...string) []Row {
 	return rows
 }
 
-// A client that plays the protocol by hand without a mistake follows all rules.
+// A client that plays the protocol by hand without a mistake follows all
+// rules.
 func TestNoMistake(t *testing.T) {
 	t.Parallel()
 	for _, r := range check(t, "none") {
@@ -28,8 +29,8 @@ func TestNoMistake(t *testing.T) {
 	}
 }
 
-// Each mistake breaks the rule that is there for it. In short form, only one
-// mistake of a rule is tried, and none of those that take longest.
+// Each mistake breaks the rule that is there for it. In short form, only
+// one mistake of a rule is tried, and none of those that take longest.
 func TestMistakes(t *testing.T) {
 	tried := map[string]bool{"outage": testing.Short(), "gone": testing.Short(), "killed": testing.Short()}
 	for mistake, name := range map[string]string{

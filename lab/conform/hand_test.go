@@ -20,8 +20,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// handClient is a client as docs/reference/specification.md has it, with one
-// mistake or none.
+// handClient is a client as docs/reference/specification.md has it, with
+// one mistake or none.
 type handClient struct {
 	mistake string
 

@@ -11,8 +11,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// judge knows the grants of a scene's client, and compares its IDs and calls
-// with them. It knows nothing of how leases work.
+// judge knows the grants of a scene's client, and compares its IDs and
+// calls with them. It knows nothing of how leases work.
 type judge struct {
 	mu           sync.Mutex
 	scheme       *snowfence.Scheme // nil before the first request
@@ -83,9 +83,9 @@ func (j *judge) hasOffence() bool {
 	return len(j.offences) > 0
 }
 
-// A client that goes on so long, and makes so many IDs, after the answer that
-// its lease is lost has read it. Before, another thread may not have come to
-// that.
+// A client that goes on so long, and makes so many IDs, after the answer
+// that its lease is lost has read it. Before, another thread may not have
+// come to that.
 const (
 	surelyRead = 3 * time.Second
 	surelyMade = 100
@@ -127,8 +127,8 @@ func (j *judge) judgeID(id snowfence.ID, asked time.Time) {
 	j.noteFinding("ID %d has node %d and tick %d: %s", id, p.Node, p.Tick, why)
 }
 
-// reasonAgainst says why a tick must not be stamped any more by a client that
-// was asked at a time.
+// reasonAgainst says why a tick must not be stamped any more by a client
+// that was asked at a time.
 func (g *grant) reasonAgainst(tick int64, asked time.Time) string {
 	switch {
 	case tick < g.from || tick >= g.until:

@@ -27,8 +27,8 @@ type call struct {
 	json    bool
 }
 
-// read returns the call of a request, or nil for methods that the referee does
-// not judge.
+// read returns the call of a request, or nil for methods that the referee
+// does not judge.
 func read(r *http.Request, body []byte) (*call, error) {
 	c := &call{method: strings.TrimPrefix(r.URL.Path, leaseService), ctx: r.Context()}
 	var m, all proto.Message
@@ -83,7 +83,8 @@ var (
 	unavailable = &failure{connect.CodeUnavailable, "unavailable"}
 )
 
-// endsLease reports whether a Renew that fails so means that the lease is lost.
+// endsLease reports whether a Renew that fails so means that the lease is
+// lost.
 func (f *failure) endsLease() bool {
 	return f != nil && (f.reason == lost.reason || f.reason == noNamespace.reason)
 }
@@ -102,7 +103,8 @@ func (f *failure) writeTo(w http.ResponseWriter, r *http.Request, c *call) {
 	_ = connect.NewErrorWriter().Write(w, r, err) // the client may be gone
 }
 
-// failureOf returns the failure in an answer of the server, nil if it has none.
+// failureOf returns the failure in an answer of the server, nil if it has
+// none.
 func failureOf(status int, reason string) *failure {
 	switch {
 	case status == http.StatusNotFound:
@@ -117,8 +119,8 @@ func failureOf(status int, reason string) *failure {
 	return &failure{connect.CodeUnavailable, reason}
 }
 
-// leaseIn returns the lease of the server's answer, or how it failed. Release
-// has neither.
+// leaseIn returns the lease of the server's answer, or how it failed.
+// Release has neither.
 func leaseIn(c *call, status int, body []byte) (*pb.Lease, *failure, error) {
 	if status != http.StatusOK || c.release != nil {
 		return nil, failureOf(status, ""), nil
@@ -141,8 +143,8 @@ func leaseIn(c *call, status int, body []byte) (*pb.Lease, *failure, error) {
 	return out, nil, err
 }
 
-// writeMessage answers with a message as the client writes its own. It has a
-// field that no client knows yet, as the answer of a newer server can.
+// writeMessage answers with a message as the client writes its own. It has
+// a field that no client knows yet, as the answer of a newer server can.
 func writeMessage(w http.ResponseWriter, c *call, m proto.Message) {
 	var b []byte
 	var err error

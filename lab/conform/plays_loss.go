@@ -40,7 +40,8 @@ func playTaken(s *scene) {
 	s.awaitRecovery("an ID of another node")
 }
 
-// awaitRecovery waits until the client has lost its node, and acquired again.
+// awaitRecovery waits until the client has lost its node, and acquired
+// again.
 func (s *scene) awaitRecovery(what string) {
 	had := s.judge.countAcquisitions()
 	s.nextUntil(what, func() bool {

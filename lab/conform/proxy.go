@@ -126,7 +126,8 @@ func (p *proxy) replaceServer() error {
 	return nil
 }
 
-// askServer has the server carry out a request, whatever becomes of its client.
+// askServer has the server carry out a request, whatever becomes of its
+// client.
 func (p *proxy) askServer(r *http.Request, body []byte) *httptest.ResponseRecorder {
 	p.mu.Lock()
 	client := p.server.client

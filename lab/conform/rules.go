@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// rule is a duty of a client, and the referee's play for it. In each, the judge
-// judges all that it knows.
+// rule is a duty of a client, and the referee's play for it. In each, the
+// judge judges all that it knows.
 type rule struct {
 	name, text, section string
 	ttl                 time.Duration
@@ -22,11 +22,12 @@ const (
 	tickets = "From a server: tickets"
 )
 
-// coarse has long ticks, so that a sequence number that is used twice shows.
+// coarse has long ticks, so that a sequence number that is used twice
+// shows.
 func coarse(time.Time) string { return "time=32,node=10,seq=20,epoch=2025-01-01T00:00:00Z,tick=1s" }
 
-// narrow has few sequence numbers in a tick, between the time and the node. Its
-// ticks are long enough for all of them on a busy machine.
+// narrow has few sequence numbers in a tick, between the time and the node.
+// Its ticks are long enough for all of them on a busy machine.
 func narrow(time.Time) string {
 	return "time=40,seq=3,datacenter=3,worker=4,epoch=2010-11-04T01:42:54.657Z,tick=200ms,first=1,last=5"
 }

@@ -79,8 +79,8 @@ func play(ctx context.Context, r rule, program string, command []string) (Row, e
 	return row, nil
 }
 
-// createOnce makes the namespace at the first request: a layout that ends soon
-// must not end before it.
+// createOnce makes the namespace at the first request: a layout that ends
+// soon must not end before it.
 func (s *scene) createOnce() {
 	s.once.Do(func() {
 		spec := s.rule.layout
@@ -156,8 +156,8 @@ func (s *scene) answerTo(c *call) answer {
 	return script(c)
 }
 
-// nextID asks the client for an ID. ok is false if it has none now, and alive
-// if it gives no answer.
+// nextID asks the client for an ID. ok is false if it has none now, and
+// alive if it gives no answer.
 func (s *scene) nextID() (id snowfence.ID, ok, alive bool) {
 	asked := time.Now()
 	text, err := s.child.askAdapter("next")
@@ -180,9 +180,9 @@ func (s *scene) nextID() (id snowfence.ID, ok, alive bool) {
 	return snowfence.ID(n), true, true
 }
 
-// nextUntil asks for IDs until something has happened, for as long as Patience,
-// or until there is an offence. what names it. It reports whether that
-// happened.
+// nextUntil asks for IDs until something has happened, for as long as
+// Patience, or until there is an offence. what names it. It reports whether
+// that happened.
 func (s *scene) nextUntil(what string, happened func() bool) bool {
 	limit := time.Now().Add(Patience)
 	for !happened() {
@@ -221,7 +221,8 @@ func (s *scene) endAdapter() {
 		s.judge.noteOffence("%v", err)
 		return
 	}
-	// A client that was slow to close may have had nothing left to give back.
+	// A client that was slow to close may have had nothing left to give
+	// back.
 	if time.Now().Before(s.presentLayout().TimeOf(s.judge.latestGrant().until)) && s.countCalls("Release") == 0 {
 		s.noteMiss("a Release after close")
 	}
@@ -241,8 +242,8 @@ func (s *scene) madeAbove(tick int64) bool {
 	return len(g.tickets) > 0 && g.highest >= max(tick, g.from)
 }
 
-// usesRenewal reports whether IDs of the latest grant lie above the grant of
-// its acquisition.
+// usesRenewal reports whether IDs of the latest grant lie above the grant
+// of its acquisition.
 func (s *scene) usesRenewal() bool { return s.madeAbove(s.judge.latestGrant().first) }
 
 // presentLayout is the namespace's, once it was asked for.

@@ -1,6 +1,6 @@
-// Package model searches lease.pml and sublet.pml, the rules of leases and of
-// subleases in Promela, with spin: completely, and once more for each rule with
-// that rule broken.
+// Package model searches lease.pml and sublet.pml, the rules of leases and
+// of subleases in Promela, with spin: completely, and once more for each
+// rule with that rule broken.
 package model
 
 import (
@@ -20,7 +20,8 @@ var (
 	table = flag.String("table", "", "file for the results, as a table")
 )
 
-// search is one model: what is switched on in a file, and what that adds up to.
+// search is one model: what is switched on in a file, and what that adds up
+// to.
 type search struct {
 	file  string
 	name  string // as in the table of mutants
@@ -62,9 +63,9 @@ func mutants(t *testing.T) (all [][]string) {
 	return all
 }
 
-// build makes the program that searches a model; options are further ones of
-// the compiler. To optimize a short search takes ten times as long as the
-// search.
+// build makes the program that searches a model; options are further ones
+// of the compiler. To optimize a short search takes ten times as long as
+// the search.
 func (s search) build(t *testing.T, options ...string) string {
 	t.Helper()
 	for _, program := range []string{"spin", "gcc"} {
@@ -140,8 +141,8 @@ func run(t *testing.T, pan string, mutant, depth int) result {
 	return r
 }
 
-// noticed reports whether breaking a rule leads to an error. Most do within few
-// steps, which a search that may not go deep finds soonest.
+// noticed reports whether breaking a rule leads to an error. Most do within
+// few steps, which a search that may not go deep finds soonest.
 func noticed(t *testing.T, pan string, mutant int) bool {
 	t.Helper()
 	for _, depth := range []int{1000, 3000, complete} {
@@ -152,8 +153,8 @@ func noticed(t *testing.T, pan string, mutant int) bool {
 	return false
 }
 
-// TestModels searches every model completely, and then with each of its rules
-// broken, which it has to notice.
+// TestModels searches every model completely, and then with each of its
+// rules broken, which it has to notice.
 func TestModels(t *testing.T) {
 	rules := mutants(t)
 	var rows strings.Builder

@@ -1,8 +1,8 @@
 package mutants
 
-// clibMutants break when the beat of the C library rises, which ends what rings
-// hold, and which handles and numbers are refused. What the shim and the header
-// check, test/clients/clib breaks.
+// clibMutants break when the beat of the C library rises, which ends what
+// rings hold, and which handles and numbers are refused. What the shim and
+// the header check, test/clients/clib breaks.
 var clibMutants = []mutant{
 	m("clib: the beat rises after takes", "cmd/internal/clib.beat.raiseSoon", "^TestTheBeatRisesAfterTakes$",
 		drop("time.AfterFunc(beatEvery, b.raise)")),

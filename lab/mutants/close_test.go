@@ -1,6 +1,7 @@
 package mutants
 
-// closeMutants break the rules of Close, Shutdown and Release, one term each.
+// closeMutants break the rules of Close, Shutdown and Release, one term
+// each.
 var closeMutants = []mutant{
 	m("close: nothing is handed out after the seal", "lease.Lease.stop", "TestCloseOfAStoreThatHangs",
 		drop("l.use.spent = true")),

@@ -1,7 +1,7 @@
 package mutants
 
-// compatMutants break the rules of the set of generators that all layers of a
-// process share, and of the layers, one term each.
+// compatMutants break the rules of the set of generators that all layers of
+// a process share, and of the layers, one term each.
 var compatMutants = []mutant{
 	m("layers: equal parts share one generator", "compat/internal/process.set.bare", "TestEqualParts",
 		swap("n != nil && u.parts[0].same(p)", "n == u.number && n == nil")),

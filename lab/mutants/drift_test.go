@@ -1,7 +1,7 @@
 package mutants
 
-// driftMutants break the rules of compat/idgen, and of numbers that begin above
-// 0, one term each.
+// driftMutants break the rules of compat/idgen, and of numbers that begin
+// above 0, one term each.
 var driftMutants = []mutant{
 	m("snow-drift: other numbers of a worker replace its generator", "compat/idgen.enter",
 		"TestOtherNumbersOfAWorker",

@@ -1,8 +1,8 @@
 package mutants
 
-// limitMutants break the limit of nodes of a token, one term each: each write
-// that may make a node held is followed by a count in the store, before anybody
-// hears of the grant.
+// limitMutants break the limit of nodes of a token, one term each: each
+// write that may make a node held is followed by a count in the store,
+// before anybody hears of the grant.
 var limitMutants = []mutant{
 	m("limit: a new ticket is counted", "cmd/internal/server.Service.Acquire", "^TestTwoServersDoubledALimit$",
 		never("err == nil && limit > 0")),

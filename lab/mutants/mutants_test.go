@@ -1,6 +1,6 @@
-// Package mutants breaks the safety rules of leases one at a time, in a copy of
-// the code, and checks that the test suite notices each. A rule whose mutant
-// survives is a rule that nothing tests.
+// Package mutants breaks the safety rules of leases one at a time, in a
+// copy of the code, and checks that the test suite notices each. A rule
+// whose mutant survives is a rule that nothing tests.
 package mutants
 
 import (
@@ -20,8 +20,8 @@ import (
 	"testing"
 )
 
-// mutant is one broken rule: the function with the rule is changed by the ops,
-// and then the named subtest has to fail.
+// mutant is one broken rule: the function with the rule is changed by the
+// ops, and then the named subtest has to fail.
 type mutant struct {
 	rule     string
 	function string // see applied
@@ -42,11 +42,12 @@ func m(rule, function, test string, ops ...op) mutant {
 // in says in which package the test is.
 func (m mutant) in(pkg string) mutant { m.pkg = pkg; return m }
 
-// full has a test notice the mutant that -short leaves out, or that builds the
-// program first.
+// full has a test notice the mutant that -short leaves out, or that builds
+// the program first.
 func (m mutant) full() mutant { m.whole, m.limit = true, "10m"; return m }
 
-// stalled has the tests notice that stop goroutines between two atomic steps.
+// stalled has the tests notice that stop goroutines between two atomic
+// steps.
 func (m mutant) stalled() mutant {
 	m.tags, m.limit = "snowfence_stall", "10m"
 	return m
@@ -62,8 +63,8 @@ func (m mutant) seeds(n int, layout string) mutant {
 var long = flag.Bool("long", false, "break all rules, those for the suite of stores, too, that the simulation has "+
 	"to notice; else a few, and check that the others fit the code")
 
-// quick are rules that are broken without -long, too. Their tests take a second
-// or two.
+// quick are rules that are broken without -long, too. Their tests take a
+// second or two.
 var quick = []string{
 	"a batch goes by the witness",
 	"layers: no more than its sequence numbers are",
@@ -85,8 +86,8 @@ func TestSimulationMutants(t *testing.T) {
 	run(t, simulationMutants, sequenceMutants, subleaseMutants)
 }
 
-// run checks all mutants with -long, or else the quick ones, and of the others
-// that they fit the code.
+// run checks all mutants with -long, or else the quick ones, and of the
+// others that they fit the code.
 func run(t *testing.T, lists ...[]mutant) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

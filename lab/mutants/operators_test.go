@@ -16,9 +16,10 @@ import (
 	"strings"
 )
 
-// op is one change of a function. A piece of code is named by its own text on
-// one line, without comments; "(2)" after it means the second such piece. Where
-// lines move, or are wrapped in another way, the op stays as it is.
+// op is one change of a function. A piece of code is named by its own text
+// on one line, without comments; "(2)" after it means the second such
+// piece. Where lines move, or are wrapped in another way, the op stays as
+// it is.
 type op struct {
 	kind     string
 	at, with string
@@ -46,11 +47,11 @@ func inText(old, with string) op { return op{kind: "text", at: old, with: with} 
 // also changes another function, too.
 func also(function string, o op) op { o.in = function; return o }
 
-// applied returns the files that the ops change, by path. The function is the
-// package's folder, a dot, the receiver's type and the name:
-// "lease.storeClaim.renew". Functions of the root have no folder. A function
-// can be a variable, a constant or a type, too. For a file that is not Go, it
-// is the path, and ops are texts of it.
+// applied returns the files that the ops change, by path. The function is
+// the package's folder, a dot, the receiver's type and the name:
+// "lease.storeClaim.renew". Functions of the root have no folder. A
+// function can be a variable, a constant or a type, too. For a file that is
+// not Go, it is the path, and ops are texts of it.
 func applied(root, function string, ops []op) (map[string][]byte, error) {
 	if strings.Contains(filepath.Base(function), ".lua") {
 		return appliedText(root, function, ops)

@@ -1,7 +1,7 @@
 package mutants
 
-// sequenceMutants are the rules of sequences that simulated programs have to
-// miss within so many seeds, or a test beside the code.
+// sequenceMutants are the rules of sequences that simulated programs have
+// to miss within so many seeds, or a test beside the code.
 var sequenceMutants = []mutant{
 	m("sequence: the identity of the store is compared after a take", "sequence.source.checkRecord",
 		"^TestSequenceSeeds$",

@@ -1,8 +1,8 @@
 package mutants
 
-// txMutants break the rules of numbers that are taken in a transaction of the
-// caller, and of counters of other programs that become sequences. Rules of
-// package sequence are terms; see TestTerms.
+// txMutants break the rules of numbers that are taken in a transaction of
+// the caller, and of counters of other programs that become sequences.
+// Rules of package sequence are terms; see TestTerms.
 var txMutants = []mutant{
 	m("a snapshot that is too old is no failure", "sqlstore.mysqlErrors", "TestSequenceTx/mariadb/1020",
 		inText(`"1205", "1020"}`, `"1205"}`)).in("./test/stores/sequences"),

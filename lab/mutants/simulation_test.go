@@ -1,7 +1,7 @@
 package mutants
 
-// simulationMutants are rules that the simulation of fleets has to see broken,
-// within so many seeds: rules of the word, of grants and of stores.
+// simulationMutants are rules that the simulation of fleets has to see
+// broken, within so many seeds: rules of the word, of grants and of stores.
 var simulationMutants = []mutant{
 	m("word: a renewal raises the bound no further than was acknowledged", "Generator.installGrant", "",
 		swap("gr.Until", "gr.Until+500")).seeds(200, ""),
@@ -86,9 +86,9 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 		before("case gone > 0 &&", "case gone > 0 && gone < len(records):")).seeds(200, ""),
 }
 
-// subleaseMutants are rules of subleases that lessors and their holders have to
-// break in the simulation, too. lab/mutants/terms breaks the terms of the same
-// files for tests.
+// subleaseMutants are rules of subleases that lessors and their holders
+// have to break in the simulation, too. lab/mutants/terms breaks the terms
+// of the same files for tests.
 var subleaseMutants = []mutant{
 	sublease("the lessor gives back above all of them", "end", swap("max(end, s.until)", "max(end, s.from)")),
 	sublease("an ID that comes twice shows without its grant, too", "begin",

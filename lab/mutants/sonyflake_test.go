@@ -1,7 +1,7 @@
 package mutants
 
-// sonyflakeMutants break the rules of the layers for sony/sonyflake, one term
-// each.
+// sonyflakeMutants break the rules of the layers for sony/sonyflake, one
+// term each.
 var sonyflakeMutants = []mutant{
 	m("sonyflake: no ID of the time unit of the start", "compat/sonyflake.New", "TestNoIDOfTheFirstTimeUnit",
 		swap("process.Options{From: 1}", "process.Options{}")),

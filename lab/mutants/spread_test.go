@@ -1,7 +1,7 @@
 package mutants
 
-// spreadMutants break the rules by which a tick begins at a random slot, one
-// term each.
+// spreadMutants break the rules by which a tick begins at a random slot,
+// one term each.
 var spreadMutants = []mutant{
 	m("spread: a tick is begun once", "Generator.takeUpTo", "TestSpreadIsThat",
 		always("w <= now"),

@@ -1,6 +1,7 @@
 package mutants
 
-// sqlNodeMutants are the rules of nodes whose IDs functions in a database make.
+// sqlNodeMutants are the rules of nodes whose IDs functions in a database
+// make.
 var sqlNodeMutants = []mutant{
 	m("a node of functions lies outside the leasable ones", "lease.Namespace.recordSQL",
 		"TestNodeIsRecordedForOneDatabase",

@@ -1,8 +1,8 @@
 package mutants
 
-// wordMutants break the rules of the word (docs/decide/design.md) in ways that
-// single terms do not show. The tests that play the schedules of the real code
-// have to notice each.
+// wordMutants break the rules of the word (docs/decide/design.md) in ways
+// that single terms do not show. The tests that play the schedules of the
+// real code have to notice each.
 var wordMutants = []mutant{
 	m("word 2: a new grant is published after the old word is sealed", "Generator.installGrant",
 		"TestStallSchedules/replace.*coarse=false",

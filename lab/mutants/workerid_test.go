@@ -1,6 +1,7 @@
 package mutants
 
-// workerMutants break the rules of worker numbers over Redis, one term each.
+// workerMutants break the rules of worker numbers over Redis, one term
+// each.
 var workerMutants = []mutant{
 	m("worker: an expiry is never lowered", "redisstore/workerid.Worker.wish", "TestTheClockOfRedisGoesBack",
 		swap("max(w.expiry, w.r.expiry(w.seen, time.Now()))", "w.r.expiry(w.seen, time.Now())")),

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// alive is the progress of a slot. Liveness is about grants: whether a process
-// makes IDs from them, it decides by its own coin.
+// alive is the progress of a slot. Liveness is about grants: whether a
+// process makes IDs from them, it decides by its own coin.
 type alive struct {
 	madeAt    time.Duration // last ID
 	grantedAt time.Duration // last grant of ticks that had come
@@ -17,8 +17,8 @@ type alive struct {
 	dry       int           // sessions in a row, after the faults, that made no ID
 }
 
-// mostDry is how many generators may make no ID one after the other: each has a
-// few tries, and little time for some.
+// mostDry is how many generators may make no ID one after the other: each
+// has a few tries, and little time for some.
 const mostDry = 8
 
 // hasGrant is told of a grant that a lease holds.
@@ -34,7 +34,8 @@ func (s *sim) hasGrant(h *holding, g snowfence.Grant) {
 // presentTick is the present one of the layout.
 func (s *sim) presentTick() int64 { return s.schemes[s.era].Layout().TickOf(start().Add(s.now)) }
 
-// noteOpening is told how the opening of a lease ended that began at a moment.
+// noteOpening is told how the opening of a lease ended that began at a
+// moment.
 func (s *sim) noteOpening(h *holding, began time.Duration, err error) {
 	var taken *lease.TakenError
 	switch {
@@ -46,8 +47,8 @@ func (s *sim) noteOpening(h *holding, began time.Duration, err error) {
 	}
 }
 
-// blocksAreHeld reports, from the records alone, whether each block of so many
-// nodes has a held node.
+// blocksAreHeld reports, from the records alone, whether each block of so
+// many nodes has a held node.
 func (s *sim) blocksAreHeld(nodes int64) bool {
 	now := s.presentTick()
 	for first := (s.first + nodes - 1) / nodes * nodes; first+nodes-1 <= s.last; first += nodes {
@@ -62,7 +63,8 @@ func (s *sim) blocksAreHeld(nodes int64) bool {
 	return true
 }
 
-// sessionEnded is told of the end of a generator's life that began at a moment.
+// sessionEnded is told of the end of a generator's life that began at a
+// moment.
 func (s *sim) sessionEnded(h *holding, began time.Duration) {
 	if h.p.dead || h.p.replay || s.due == 0 || began < s.due {
 		return
@@ -88,9 +90,9 @@ func (s *sim) checkProgress() {
 	}
 }
 
-// mayStarve reports whether two slots have the same node by configuration, or
-// others may have all nodes of the lessors. A lessor needs no grant before a
-// request for a node.
+// mayStarve reports whether two slots have the same node by configuration,
+// or others may have all nodes of the lessors. A lessor needs no grant
+// before a request for a node.
 func (s *sim) mayStarve(sl *slot) bool {
 	if sl.role != direct {
 		return true

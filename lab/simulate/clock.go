@@ -6,8 +6,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// clock is the wall clock of a simulated machine. Its monotonic clock is the
-// virtual time itself.
+// clock is the wall clock of a simulated machine. Its monotonic clock is
+// the virtual time itself.
 type clock struct {
 	offset time.Duration // from the true time, at since
 	since  time.Duration
@@ -35,8 +35,8 @@ func (p *process) wallClock() time.Time {
 	return start().Add(p.virtualTime() + p.clock.offsetAt(p.virtualTime()))
 }
 
-// Now implements world.World: monotonic time, or the wall clock of a program
-// with numbers of the day.
+// Now implements world.World: monotonic time, or the wall clock of a
+// program with numbers of the day.
 func (p *process) Now() time.Time {
 	if p.s.counters != nil {
 		return p.wallClock().Add(p.s.eve)
@@ -49,9 +49,9 @@ func (p *process) timeSource() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) { return p.wallClock(), p.virtualTime() }
 }
 
-// stallingSource is source for a generator: between a reading and its use the
-// goroutine may lose its processor for any time. The reading is old by then,
-// and that must not matter.
+// stallingSource is source for a generator: between a reading and its use
+// the goroutine may lose its processor for any time. The reading is old by
+// then, and that must not matter.
 func (p *process) stallingSource() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) {
 		wall, mono := p.wallClock(), p.virtualTime()
@@ -63,7 +63,8 @@ func (p *process) stallingSource() snowfence.TimeSource {
 }
 
 // drawStall returns for how long a goroutine stalls: mostly as long as the
-// scheduler of a busy machine takes, at times for longer than a lease lives.
+// scheduler of a busy machine takes, at times for longer than a lease
+// lives.
 func (p *process) drawStall() time.Duration {
 	d := time.Duration(1 + p.programRand.IntN(2_000_000))
 	if p.programRand.IntN(8) == 0 && p.s.drawFault(faultStall, p, 0) {

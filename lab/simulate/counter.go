@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// counter is the ledger's own account of a sequence, from the numbers that were
-// given out and the answers of the store.
+// counter is the ledger's own account of a sequence, from the numbers that
+// were given out and the answers of the store.
 type counter struct {
 	name        string
 	definition  sequence.Definition
@@ -30,11 +30,12 @@ type counter struct {
 	changing    bool                     // the operator is at it
 }
 
-// place is a number: an ordinal of a period, which is plain where the sequence
-// is.
+// place is a number: an ordinal of a period, which is plain where the
+// sequence is.
 type place struct{ period, ordinal int64 }
 
-// plain is the period of a sequence that is not dated: the node of its record.
+// plain is the period of a sequence that is not dated: the node of its
+// record.
 const plain = -2
 
 // given is a number that was given out.
@@ -102,9 +103,9 @@ func (s *sim) counterOf(k store.Key) *counter {
 }
 
 // lacksTooMuch reports whether a store that was put back lacks more numbers
-// than the definition allows. Trust allows no loss, so it counts as too much.
-// Otherwise a period may lack as many as are skipped. A missing sequence is
-// created again, and lacks all.
+// than the definition allows. Trust allows no loss, so it counts as too
+// much. Otherwise a period may lack as many as are skipped. A missing
+// sequence is created again, and lacks all.
 func (c *counter) lacksTooMuch(st *medium) bool {
 	r := st.records[c.recordKey()]
 	var data struct {
@@ -163,14 +164,15 @@ func (o order) raiseTo(period, ordinal int64, of *take) {
 	}
 }
 
-// asked is a call for numbers, with the end of the given numbers at its begin.
+// asked is a call for numbers, with the end of the given numbers at its
+// begin.
 type asked struct {
 	began       time.Duration
 	handle, all order // to the caller's handle, and to all programs
 }
 
-// checkNumbers checks the numbers of one call, in their order. own counts for
-// the order of its handle.
+// checkNumbers checks the numbers of one call, in their order. own counts
+// for the order of its handle.
 func (s *sim) checkNumbers(t *taker, own order, a asked, period int64, numbers []int64) {
 	c := t.c
 	for _, n := range numbers {
@@ -205,8 +207,8 @@ func (s *sim) checkNumbers(t *taker, own order, a asked, period int64, numbers [
 	}
 }
 
-// takeOf returns the take that a number is of, after it compared it with all
-// that was given.
+// takeOf returns the take that a number is of, after it compared it with
+// all that was given.
 func (s *sim) takeOf(t *taker, a asked, at place) *take {
 	c, n := t.c, t.c.numberOf(at.ordinal)
 	k := t.takeOf(at)
@@ -234,15 +236,15 @@ func (s *sim) takeOf(t *taker, a asked, at place) *take {
 	return k
 }
 
-// twice reports whether a number may come twice because a machine was resumed
-// twice: it was in memory then, in a range, or as the answer to a call that was
-// under way.
+// twice reports whether a number may come twice because a machine was
+// resumed twice: it was in memory then, in a range, or as the answer to a
+// call that was under way.
 func twice(t *taker, k *take, a asked) bool { return k.isShared && (!t.exact || a.began <= t.forkTime) }
 
 // mayRepeat reports whether numbers of two takes may be the same, or out of
-// order, because no program can see it: the store was rolled back between them,
-// and has the identity of before. Later takers saw no later record: see
-// isDoubted.
+// order, because no program can see it: the store was rolled back between
+// them, and has the identity of before. Later takers saw no later record:
+// see isDoubted.
 func (c *counter) mayRepeat(a, b *take) bool {
 	lo, hi := min(a.writeTime, b.writeTime), max(a.writeTime, b.writeTime)
 	return slices.ContainsFunc(c.silent, func(at time.Duration) bool { return lo <= at && at <= hi })

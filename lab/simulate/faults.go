@@ -5,8 +5,8 @@ import "fmt"
 // Fault is a kind of thing that goes wrong.
 type Fault int
 
-// The kinds of faults. Most happen to one process or one message; the last ones
-// to the store, and by the hand of its operator.
+// The kinds of faults. Most happen to one process or one message; the last
+// ones to the store, and by the hand of its operator.
 const (
 	faultLostRequest Fault = iota
 	faultLateRequest
@@ -69,7 +69,8 @@ func (s *sim) drawFault(f Fault, p *process, node int64) bool {
 	return s.countDrawn(f, p, node)
 }
 
-// countDrawn counts a fault that was decided on, unless the plan leaves it out.
+// countDrawn counts a fault that was decided on, unless the plan leaves it
+// out.
 func (s *sim) countDrawn(f Fault, p *process, node int64) bool {
 	n := s.faultCount
 	s.faultCount++

@@ -11,10 +11,10 @@ import (
 // many different worlds, long enough for clocks and floors to get far.
 const stretch = 0.2 // hours
 
-// Fleets simulates so many virtual hours, as runs with the seeds from seed on,
-// on several goroutines: each run is one goroutine's alone. A shorter run of
-// sequences follows each. It ends with the first broken promise, which it
-// reduces to the steps that break it, or with ctx.
+// Fleets simulates so many virtual hours, as runs with the seeds from seed
+// on, on several goroutines: each run is one goroutine's alone. A shorter
+// run of sequences follows each. It ends with the first broken promise,
+// which it reduces to the steps that break it, or with ctx.
 func Fleets(ctx context.Context, seed uint64, hours float64, workers int) (*Figures, *Collision, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,17 +76,17 @@ const (
 	reduceTime = 30 * time.Second
 )
 
-// Reduce makes a run in which a promise is broken shorter while it still is: it
-// ends it sooner, leaves out kinds of faults, processes, and single faults. It
-// returns nil if nothing is broken in the run, and otherwise the broken
-// promise, with the remaining steps.
+// Reduce makes a run in which a promise is broken shorter while it still
+// is: it ends it sooner, leaves out kinds of faults, processes, and single
+// faults. It returns nil if nothing is broken in the run, and otherwise the
+// broken promise, with the remaining steps.
 func Reduce(ctx context.Context, plan Plan) *Collision {
 	plan.Trace = false
 	runs, begun := 0, time.Now()
 	spent := func() bool { return runs > reduceRuns || time.Since(begun) > reduceTime || ctx.Err() != nil }
 	numbered := 0 // faults of the shortest run so far
-	// attempt reports whether a promise is still broken under p, and then keeps
-	// p.
+	// attempt reports whether a promise is still broken under p, and then
+	// keeps p.
 	attempt := func(p Plan) bool {
 		if runs++; spent() {
 			return false

@@ -16,8 +16,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// server leases nodes of the store by tickets, as a server does that is on the
-// way to it. Its clock is the true one. A reply may be lost on the way back.
+// server leases nodes of the store by tickets, as a server does that is on
+// the way to it. Its clock is the true one. A reply may be lost on the way
+// back.
 type server struct {
 	st   store.Store
 	p    *process
@@ -75,9 +76,9 @@ func said(t wire.Ticket) wire.Lease {
 	return l
 }
 
-// hostile is a client of a server, which lies in every field of its tickets and
-// requests. Its network never fails. Some of the others go through a server,
-// too.
+// hostile is a client of a server, which lies in every field of its tickets
+// and requests. Its network never fails. Some of the others go through a
+// server, too.
 type hostile struct {
 	s       *sim
 	chance  *rand.Rand
@@ -85,9 +86,9 @@ type hostile struct {
 	tries   []string      // its attempts
 }
 
-// placeHostile decides whether the run has a hostile client, and which slots
-// are clients of a server. Its choices are its own, so that runs without one
-// are as before.
+// placeHostile decides whether the run has a hostile client, and which
+// slots are clients of a server. Its choices are its own, so that runs
+// without one are as before.
 func (s *sim) placeHostile() {
 	chance := rand.New(rand.NewPCG(s.plan.Seed, 7))
 	if chance.IntN(4) > 0 && !s.plan.hostile {
@@ -133,8 +134,8 @@ func (x *hostile) keepTicket(t wire.Ticket) {
 	}
 }
 
-// acquireNode takes a node, as a repetition of a call that had its answer, or
-// with a ticket that is not lost.
+// acquireNode takes a node, as a repetition of a call that had its answer,
+// or with a ticket that is not lost.
 func (x *hostile) acquireNode(ctx context.Context, v server) {
 	s := x.s
 	r := wire.Request{
@@ -171,8 +172,8 @@ func (x *hostile) drawTick() int64 {
 	return []int64{0, now - 1, now, g.From, g.Until, g.Until + 1, now * 2, -1}[x.chance.IntN(8)]
 }
 
-// forgeTicket changes some fields to those of others. A ticket's claims are no
-// secret.
+// forgeTicket changes some fields to those of others. A ticket's claims are
+// no secret.
 func (x *hostile) forgeTicket(t wire.Ticket) wire.Ticket {
 	mine, mac := fields(t)
 	other, otherMAC := fields(x.anyTicket())
@@ -216,8 +217,8 @@ func (x *hostile) forgeTicket(t wire.Ticket) wire.Ticket {
 	return append(out, mac...)
 }
 
-// fields reads a ticket: eight numbers and five texts, as the comment of ticket
-// in package lease has them, and the MAC.
+// fields reads a ticket: eight numbers and five texts, as the comment of
+// ticket in package lease has them, and the MAC.
 func fields(t wire.Ticket) (out [13]any, mac []byte) {
 	rest := t[1:]
 	for i := range out {

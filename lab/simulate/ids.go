@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// run is a number of IDs that follow each other, in a form in which they are
-// neighbours whatever the layout.
+// run is a number of IDs that follow each other, in a form in which they
+// are neighbours whatever the layout.
 type run struct {
 	first, last int64
 	tick        int64
@@ -53,7 +53,8 @@ func newReader(s *snowfence.Scheme) *reader {
 	return r
 }
 
-// positionOf is the position of an ID's parts among all others of its layout.
+// positionOf is the position of an ID's parts among all others of its
+// layout.
 func (r *reader) positionOf(id snowfence.ID, p snowfence.Parts) int64 {
 	if !r.packed {
 		return int64(id)
@@ -62,14 +63,14 @@ func (r *reader) positionOf(id snowfence.ID, p snowfence.Parts) int64 {
 	return int64(v<<(r.timeBits+r.seqBits) | uint64(p.Tick)<<r.seqBits | uint64(p.Sequence))
 }
 
-// orderOf is what increases from call to call. A lease of several nodes goes
-// from one to the next.
+// orderOf is what increases from call to call. A lease of several nodes
+// goes from one to the next.
 func (r *reader) orderOf(p snowfence.Parts) uint64 {
 	return (uint64(p.Tick)<<r.nodeBits|uint64(p.Node))<<r.seqBits | uint64(p.Sequence)
 }
 
-// next is Next, or NextFor where the layout has a tag. It is the same for all
-// IDs, so that two that differ in their tags only would be equal.
+// next is Next, or NextFor where the layout has a tag. It is the same for
+// all IDs, so that two that differ in their tags only would be equal.
 func (h *holding) next(ctx context.Context, g *snowfence.Generator) (snowfence.ID, error) {
 	if h.reader.tag == 0 {
 		return g.Next(ctx)
@@ -90,8 +91,8 @@ func (h *holding) tagIDs(ids []snowfence.ID) {
 	}
 }
 
-// caller is a maker of IDs: all goroutines on a generator together, or one with
-// a handle.
+// caller is a maker of IDs: all goroutines on a generator together, or one
+// with a handle.
 type caller struct {
 	highest heights // what has been returned so far, before encryption
 }
@@ -106,8 +107,8 @@ func (h heights) raise(above uint64, id int64) {
 	}
 }
 
-// aboveTime returns the bits above the time, of which each value has an order
-// of its own.
+// aboveTime returns the bits above the time, of which each value has an
+// order of its own.
 func (r *reader) aboveTime(id snowfence.ID) uint64 {
 	if r.encrypted {
 		return 0
@@ -116,14 +117,14 @@ func (r *reader) aboveTime(id snowfence.ID) uint64 {
 }
 
 // checkIDs checks each ID of one call: the IDs increase, each is inside one
-// grant of this lease, and the grant was not lost when the call began. The IDs
-// go to the list in which duplicates are looked for at the end.
+// grant of this lease, and the grant was not lost when the call began. The
+// IDs go to the list in which duplicates are looked for at the end.
 func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest heights) {
 	r := h.reader
 	h.tagIDs(ids)
 	if h.p.replay {
-		// The other process made them. They need no second look, but the order
-		// goes on from here.
+		// The other process made them. They need no second look, but the
+		// order goes on from here.
 		for _, id := range ids {
 			p, _ := r.scheme.Decode(id)
 			c.highest.raise(r.aboveTime(id), h.rawID(p, id))
@@ -171,9 +172,10 @@ func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Dur
 	s.hashEvent("made", h.p.name, int64(len(ids)), int64(ids[len(ids)-1]))
 }
 
-// lowestFresh returns the lowest tick that an ID of a call that began at that
-// time may have: the clock's, with one for rounding. A coarse generator may be
-// late, and any takes some time to follow a clock that was set.
+// lowestFresh returns the lowest tick that an ID of a call that began at
+// that time may have: the clock's, with one for rounding. A coarse
+// generator may be late, and any takes some time to follow a clock that was
+// set.
 func (h *holding) lowestFresh(began time.Duration) int64 {
 	if c := h.p.clock; !h.p.slot.coarse && c.since+20*time.Millisecond < began && h.reader.rollBits == 0 {
 		return h.reader.scheme.Layout().TickOf(start().Add(began+c.offsetAt(began))) - 1

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// claim is a grant as a generator has it: the ledger's own account, which knows
-// nothing of how leases work.
+// claim is a grant as a generator has it: the ledger's own account, which
+// knows nothing of how leases work.
 type claim struct {
 	owner       *process
 	era         int // how often the layout was changed before
@@ -51,8 +51,8 @@ type setBack struct {
 	raises int // how often the floor of all had been raised by then
 }
 
-// recallClaim marks a claim if the store carried out its last write and then
-// lost it before the answer arrived.
+// recallClaim marks a claim if the store carried out its last write and
+// then lost it before the answer arrived.
 func (s *sim) recallClaim(h *holding, c *claim) {
 	for n := c.node; n < c.node+c.nodes; n++ {
 		if b, ok := s.setBacks[h.acks[n].nonce]; ok {
@@ -84,8 +84,8 @@ type acked struct {
 	doubt    bool // a write since then was not answered
 }
 
-// noteAnswers is told of each answer to a swap that reached a process, at the
-// moment it did.
+// noteAnswers is told of each answer to a swap that reached a process, at
+// the moment it did.
 func (s *sim) noteAnswers(h *holding, writes []store.Write, errs []error) {
 	if h == nil {
 		return
@@ -123,12 +123,12 @@ func (s *sim) noteUnanswered(h *holding, writes []store.Write) {
 	}
 }
 
-// farBack is how many writes a record must have lost, so that the loser of a
-// swap surely sees it, with other writes in the meantime.
+// farBack is how many writes a record must have lost, so that the loser of
+// a swap surely sees it, with other writes in the meantime.
 const farBack = 20
 
-// loseNode marks the claims of a lease on a node that another process wrote to:
-// from now on nothing may be made from them.
+// loseNode marks the claims of a lease on a node that another process wrote
+// to: from now on nothing may be made from them.
 func (s *sim) loseNode(h *holding, node int64, a acked) {
 	if h.p.replay {
 		return
@@ -205,8 +205,8 @@ func (s *sim) noteGrant(h *holding, g snowfence.Grant) *claim {
 	return c
 }
 
-// eraFor returns the era of a grant: the present one if the process's layout is
-// the present one, perhaps again.
+// eraFor returns the era of a grant: the present one if the process's
+// layout is the present one, perhaps again.
 func (s *sim) eraFor(p *process) int {
 	if s.schemes[p.era].Fingerprint() == s.schemes[s.era].Fingerprint() {
 		return s.era
@@ -214,9 +214,10 @@ func (s *sim) eraFor(p *process) int {
 	return p.era
 }
 
-// checkReach checks that a grant reaches no further than one ttl and two ticks
-// ahead of the fastest clock there was, and with a store that has a clock, of
-// the allowed skew. A floor that is raised after a rollback relies on it.
+// checkReach checks that a grant reaches no further than one ttl and two
+// ticks ahead of the fastest clock there was, and with a store that has a
+// clock, of the allowed skew. A floor that is raised after a rollback
+// relies on it.
 func (s *sim) checkReach(c *claim, until int64) {
 	ahead := s.ahead
 	if s.store.clock {
@@ -229,8 +230,8 @@ func (s *sim) checkReach(c *claim, until int64) {
 	}
 }
 
-// checkWritten checks that the store had acknowledged a generator's grant, to
-// it or its lessor.
+// checkWritten checks that the store had acknowledged a generator's grant,
+// to it or its lessor.
 func (s *sim) checkWritten(h *holding, c *claim) {
 	if o := c.lessor; o != nil {
 		if c.from < o.from || c.until > o.until {
@@ -261,8 +262,8 @@ func (s *sim) compareClaim(c *claim) {
 		}
 	}
 	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.rootClaim().setBacks) == 0 {
-		// The layout was changed: grants of the old one must lie before the new
-		// one's beginning.
+		// The layout was changed: grants of the old one must lie before the
+		// new one's beginning.
 		if end := h2time(s, c); end.After(floor[0]) {
 			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v",
 				c.owner.name, c.node, end, floor[0])
@@ -270,9 +271,9 @@ func (s *sim) compareClaim(c *claim) {
 	}
 }
 
-// sameIDs reports whether a node and tick of two layouts are the same IDs, as
-// they are of one layout. Where the bits are divided in other ways, only the
-// IDs themselves are compared, at the end.
+// sameIDs reports whether a node and tick of two layouts are the same IDs,
+// as they are of one layout. Where the bits are divided in other ways, only
+// the IDs themselves are compared, at the end.
 func (s *sim) sameIDs(a, b int) bool {
 	if a == b {
 		return true
@@ -284,26 +285,26 @@ func (s *sim) sameIDs(a, b int) bool {
 // h2time returns the end of a claim as a time.
 func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeOf(c.end()) }
 
-// mayOverlap reports whether two claims may overlap below a tick, because no
-// lease can see it. These are the only cases, the first two where no hypervisor
-// tells of snapshots:
+// mayOverlap reports whether two claims may overlap below a tick, because
+// no lease can see it. These are the only cases, the first two where no
+// hypervisor tells of snapshots:
 //
 //   - One of them was in memory when a snapshot was taken that was resumed
-//     twice, and the ticks lie below the highest until that had been written,
-//     or was on its way to the store, at that moment. The other is its twin, or
-//     was granted later. The one that renews second is caught by that (lost),
-//     and its later IDs are a violation in any case.
+//     twice, and the ticks lie below the highest until that had been
+//     written, or was on its way to the store, at that moment. The other is
+//     its twin, or was granted later. The one that renews second is caught
+//     by that (lost), and its later IDs are a violation in any case.
 //   - Both are what became of one acquisition that was on its way when the
 //     snapshot was taken.
-//   - One of them was written to a store that was then rolled back behind it
-//     while it kept its identity, perhaps before the answer arrived, and the
-//     other was granted by a write afterwards and before anybody raised the
-//     floor.
-//   - They are of two layouts, and the store was rolled back in this way behind
-//     the earlier one: the change was proven with its floor of then.
+//   - One of them was written to a store that was then rolled back behind
+//     it while it kept its identity, perhaps before the answer arrived, and
+//     the other was granted by a write afterwards and before anybody raised
+//     the floor.
+//   - They are of two layouts, and the store was rolled back in this way
+//     behind the earlier one: the change was proven with its floor of then.
 //
-// Of subleases, the grants of their lessors are meant. Two of one such grant
-// may never overlap.
+// Of subleases, the grants of their lessors are meant. Two of one such
+// grant may never overlap.
 func (s *sim) mayOverlap(a, b *claim, hi int64) bool {
 	if a, b = a.rootClaim(), b.rootClaim(); a == b {
 		return false

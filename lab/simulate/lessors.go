@@ -22,9 +22,9 @@ const (
 )
 
 // drawLessors decides whether the namespace has a unit, and which slots are
-// lessors and their holders. It draws from a source of its own, so that runs
-// without a lessor stay the same. A lessor's answers to others are not part of
-// its log, so no machine is resumed twice.
+// lessors and their holders. It draws from a source of its own, so that
+// runs without a lessor stay the same. A lessor's answers to others are not
+// part of its log, so no machine is resumed twice.
 func (s *sim) drawLessors() {
 	s.unit = 1
 	chance := rand.New(rand.NewPCG(s.plan.Seed, 10))
@@ -69,8 +69,8 @@ func (p *process) runLessor(ctx context.Context, h *holding) {
 	s.lessors = slices.DeleteFunc(s.lessors, func(o *holding) bool { return o == h })
 }
 
-// lessors is the lessors of the namespace, as the network leads one holder to
-// them: mostly to the one it had.
+// lessors is the lessors of the namespace, as the network leads one holder
+// to them: mostly to the one it had.
 type lessors struct {
 	link
 	last *holding
@@ -150,8 +150,8 @@ func (v *lessors) Release(ctx context.Context, t wire.Ticket, used int64) error 
 	}).err
 }
 
-// drawServer is whom the hostile client asks: mostly a lessor, where there is
-// one.
+// drawServer is whom the hostile client asks: mostly a lessor, where there
+// is one.
 func (x *hostile) drawServer(v server) wire.Server {
 	if n := len(x.s.lessors); n > 0 && x.chance.IntN(4) > 0 {
 		if to := x.s.lessors[x.chance.IntN(n)]; !to.p.dead {

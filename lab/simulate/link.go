@@ -14,8 +14,8 @@ import (
 // errUnanswered is a client's error when the store's answer does not come.
 var errUnanswered = errors.New("the store did not answer")
 
-// link is the store as one process reaches it. Each call is a message there and
-// a message back, and anything can happen to either.
+// link is the store as one process reaches it. Each call is a message there
+// and a message back, and anything can happen to either.
 type link struct {
 	store.Basic
 	p    *process
@@ -32,8 +32,8 @@ type call struct {
 	over bool // answered, or given up
 }
 
-// sendRequest sends a request. do is the store's work when the request arrives;
-// it is done twice when the request is doubled.
+// sendRequest sends a request. do is the store's work when the request
+// arrives; it is done twice when the request is doubled.
 func (k link) sendRequest(ctx context.Context, what string, do func() any, got func(any)) (any, error) {
 	p := k.p
 	if k.near {
@@ -134,8 +134,8 @@ func (p *process) drawLatency() time.Duration {
 	return d
 }
 
-// drawPatience is the time until a client gives up: at once when the connection
-// is refused, or after a while.
+// drawPatience is the time until a client gives up: at once when the
+// connection is refused, or after a while.
 func (p *process) drawPatience() time.Duration {
 	if p.env.IntN(2) == 0 {
 		return p.drawLatency()
@@ -173,8 +173,8 @@ func (k link) Heads(ctx context.Context) ([]store.Record, error) {
 	return k.fetchList(ctx, "heads", func() []store.Record { return k.p.s.store.heads() })
 }
 
-// Swap implements store.Store. A batch may be cut in two, of which the second
-// part is lost or comes late.
+// Swap implements store.Store. A batch may be cut in two, of which the
+// second part is lost or comes late.
 func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 	p := k.p
 	k.h.noteWrites(writes)

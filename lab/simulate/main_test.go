@@ -13,9 +13,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// clean runs the seeds from 1 on with the plans that plan returns, and adds up
-// what was seen. It stops at the first seed with a violation. With -steps it
-// tells what led to it.
+// clean runs the seeds from 1 on with the plans that plan returns, and adds
+// up what was seen. It stops at the first seed with a violation. With
+// -steps it tells what led to it.
 func clean(t *testing.T, seeds uint64, plan func(seed uint64) Plan) (sum Figures) {
 	t.Helper()
 	for seed := uint64(1); seed <= seeds; seed++ {

@@ -6,9 +6,9 @@ import (
 )
 
 // allowSkew keeps to the promises of a store: grants after a rollback start
-// above any clock's writes only if all clocks are within the allowed skew. A
-// store with a clock of its own sees to that; where it has none, a run has
-// either good clocks or a store that is not rolled back.
+// above any clock's writes only if all clocks are within the allowed skew.
+// A store with a clock of its own sees to that; where it has none, a run
+// has either good clocks or a store that is not rolled back.
 func (s *sim) allowSkew() {
 	switch {
 	case s.store.clock:
@@ -161,8 +161,8 @@ func (s *sim) setBack() {
 	s.store.putBackupBack()
 }
 
-// forgetGrants marks the grants that the store no longer knows: of one node, or
-// of all.
+// forgetGrants marks the grants that the store no longer knows: of one
+// node, or of all.
 func (s *sim) forgetGrants(node *int64) {
 	for n, cs := range s.claims {
 		if node != nil && n != *node {

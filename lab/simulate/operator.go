@@ -12,8 +12,8 @@ import (
 
 func keysOf(node int64) []store.Key { return []store.Key{{Namespace: namespace, Node: node}} }
 
-// runCalmly runs f in the operator's process: nothing fails and no time passes.
-// A run begins so, and is repaired so at its end.
+// runCalmly runs f in the operator's process: nothing fails and no time
+// passes. A run begins so, and is repaired so at its end.
 func (s *sim) runCalmly(f func(ctx context.Context, st store.Store) error) error {
 	return f(world.With(context.Background(), s.operator), s.directLink())
 }
@@ -21,8 +21,9 @@ func (s *sim) runCalmly(f func(ctx context.Context, st store.Store) error) error
 // directLink is the store without a network.
 func (s *sim) directLink() link { return link{p: s.operator, near: true} }
 
-// changeIdentity gives the store another identity, for a process that says that
-// it lost a write. It must have: once for each loss, also for late processes.
+// changeIdentity gives the store another identity, for a process that says
+// that it lost a write. It must have: once for each loss, also for late
+// processes.
 func (s *sim) changeIdentity(p *process, identity string) {
 	st := s.store
 	if st.name() != identity {
@@ -125,9 +126,9 @@ func (s *sim) namespaceState() string {
 	return ns.State
 }
 
-// confirmMove moves the store with all its data while no program uses it, and
-// confirms that. It does not if a backup was put back and no program has
-// noticed yet.
+// confirmMove moves the store with all its data while no program uses it,
+// and confirms that. It does not if a backup was put back and no program
+// has noticed yet.
 func (s *sim) confirmMove() {
 	if ns, err := s.showNamespace(); err != nil || ns.Identity != s.store.name() {
 		return

@@ -51,8 +51,8 @@ var layouts = [...]string{
 	"time=41,node=6,seq=4", "time=40,tick=10ms,seq=8,node=10",
 }
 
-// newScenario draws a world. Every fourth seed has a layout with scatter and
-// tag, which it draws apart, so that all seeds draw the rest as before.
+// newScenario draws a world. Every fourth seed has a layout with scatter
+// and tag, which it draws apart, so that all seeds draw the rest as before.
 func newScenario(chance *rand.Rand, layout string, seed uint64) (*scenario, error) {
 	sc := &scenario{
 		ttl:  []time.Duration{time.Second, 3 * time.Second, 5 * time.Second, 15 * time.Second}[chance.IntN(4)],
@@ -99,8 +99,8 @@ func newScenario(chance *rand.Rand, layout string, seed uint64) (*scenario, erro
 			sl.lead = int64(chance.IntN(2))
 		}
 		if fixed {
-			// Restarts reuse the number, and at times two machines were given
-			// the same.
+			// Restarts reuse the number, and at times two machines were
+			// given the same.
 			n := int64(i) * int64(block)
 			if i > 0 && chance.IntN(8) == 0 {
 				n -= int64(block)

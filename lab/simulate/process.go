@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// process is a simulated process, and the world its leases and generators live
-// in.
+// process is a simulated process, and the world its leases and generators
+// live in.
 type process struct {
 	s    *sim
 	name string
@@ -39,8 +39,8 @@ type process struct {
 	processor   uint64        // what its generator says: all that two copies do not share
 	twin        *process      // resumed from the same snapshot
 
-	// All input from outside, so that a snapshot of it can be resumed a second
-	// time: the simulation feeds the same to another process.
+	// All input from outside, so that a snapshot of it can be resumed a
+	// second time: the simulation feeds the same to another process.
 	log     []entry
 	replies []reply
 	verbose bool
@@ -97,8 +97,8 @@ func (p *process) virtualTime() time.Duration {
 // Uint64 implements world.World.
 func (p *process) Uint64() uint64 { return p.programRand.Uint64() }
 
-// Text implements world.World. The kernels of two copies say the same for ever,
-// and so do their clocks.
+// Text implements world.World. The kernels of two copies say the same for
+// ever, and so do their clocks.
 func (p *process) Text() string {
 	p.nonces++
 	var kernel [32]byte
@@ -109,8 +109,8 @@ func (p *process) Text() string {
 // Machine implements world.World.
 func (p *process) Machine() world.Machine { return world.At(&p.resumptions) }
 
-// timeout is a context with a deadline in virtual time. A context derived from
-// it is told at once, because its Done is a standard context's.
+// timeout is a context with a deadline in virtual time. A context derived
+// from it is told at once, because its Done is a standard context's.
 type timeout struct {
 	context.Context
 	cancel  context.CancelFunc

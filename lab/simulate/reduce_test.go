@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A store that does not compare is found out, and what is told of it is short:
-// few steps, and no faults that do not matter.
+// A store that does not compare is found out, and what is told of it is
+// short: few steps, and no faults that do not matter.
 func TestCollisionIsFoundAndReduced(t *testing.T) {
 	broken := func(s *sim) { s.store.equal = func(_, _ string) bool { return true } }
 	ctx := context.Background()

@@ -12,15 +12,15 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// A run of sequences has the same processes, messages, clocks and faults as one
-// of leases. What its programs do is take numbers, and its ledger is about
-// numbers.
+// A run of sequences has the same processes, messages, clocks and faults as
+// one of leases. What its programs do is take numbers, and its ledger is
+// about numbers.
 
 // countingStretch is how long such a run lasts before its faults end.
 const countingStretch = 0.05 // hours
 
-// drawCounters makes the run one of sequences, and has the year end during the
-// run.
+// drawCounters makes the run one of sequences, and has the year end during
+// the run.
 func (s *sim) drawCounters(chance *rand.Rand) {
 	s.eve = -time.Duration(chance.Int64N(int64(s.plan.Hours * float64(time.Hour))))
 	s.store.adds = chance.IntN(3) > 0
@@ -87,8 +87,8 @@ func (s *sim) loseRecord(c *counter) {
 	c.silent = append(c.silent, s.now)
 }
 
-// checkNumbersResume checks that every slot gets numbers again when all faults
-// have ended.
+// checkNumbersResume checks that every slot gets numbers again when all
+// faults have ended.
 func (s *sim) checkNumbersResume(ctx context.Context) {
 	s.advanceTo(ctx, s.now+8*s.ttl) // what was under way ends by then
 	s.mendSequences()

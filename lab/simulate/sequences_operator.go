@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// manageSequence has the operator change, delete or confirm a sequence, over a
-// network that fails as everybody's, and one thing after the other.
+// manageSequence has the operator change, delete or confirm a sequence,
+// over a network that fails as everybody's, and one thing after the other.
 func (s *sim) manageSequence(f Fault, chance float64) {
 	c := s.counters[int(chance*float64(len(s.counters)))]
 	p := s.operator
@@ -73,8 +73,9 @@ func (s *sim) widenSequence(ctx context.Context, st store.Store, c *counter) err
 	return sequence.Update(ctx, st, c.name, sequence.Changes{Max: &last})
 }
 
-// confirmSequence confirms a sequence that was rolled back, with a true floor:
-// the numbers of programs lie below it. Takes under way in this moment do not.
+// confirmSequence confirms a sequence that was rolled back, with a true
+// floor: the numbers of programs lie below it. Takes under way in this
+// moment do not.
 func (s *sim) confirmSequence(ctx context.Context, st store.Store, c *counter) error {
 	info, err := sequence.Show(ctx, st, c.name)
 	if errors.Is(err, sequence.ErrNoSequence) {

@@ -2,8 +2,8 @@ package simulate
 
 import "testing"
 
-// TestSequenceSeeds stops at the first seed in which a number comes twice or
-// out of order: lab/mutants runs it on broken rules.
+// TestSequenceSeeds stops at the first seed in which a number comes twice
+// or out of order: lab/mutants runs it on broken rules.
 func TestSequenceSeeds(t *testing.T) {
 	total := clean(t, max(*seeds, 1), func(uint64) Plan {
 		return Plan{Hours: countingStretch, sequences: true}

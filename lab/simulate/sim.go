@@ -1,10 +1,10 @@
-// Package simulate runs fleets of generators over a store in virtual time, and
-// programs that take numbers of sequences, with everything that goes wrong
-// drawn from one seed, and checks every ID and number. It runs the real code of
-// the packages snowfence, lease and sequence. Only the store, clocks,
-// goroutines, waiting and random numbers (package world) are the simulation's.
-// One seed is one run: nothing in it depends on real time or on how goroutines
-// are scheduled.
+// Package simulate runs fleets of generators over a store in virtual time,
+// and programs that take numbers of sequences, with everything that goes
+// wrong drawn from one seed, and checks every ID and number. It runs the
+// real code of the packages snowfence, lease and sequence. Only the store,
+// clocks, goroutines, waiting and random numbers (package world) are the
+// simulation's. One seed is one run: nothing in it depends on real time or
+// on how goroutines are scheduled.
 package simulate
 
 import (
@@ -358,10 +358,10 @@ func (s *sim) beginRun() error {
 	return nil
 }
 
-// resumeBound is how long after the last fault every process may take to make
-// IDs again: until the clock reaches all raised floors, and the time to notice
-// and to acquire. A store with a clock grants no tick to a clock that is off by
-// more than the skew, and lets a mended clock go on.
+// resumeBound is how long after the last fault every process may take to
+// make IDs again: until the clock reaches all raised floors, and the time
+// to notice and to acquire. A store with a clock grants no tick to a clock
+// that is off by more than the skew, and lets a mended clock go on.
 func (s *sim) resumeBound() time.Duration {
 	tick := s.schemes[s.era].Layout().Tick
 	ahead := s.ahead
@@ -375,8 +375,8 @@ func (s *sim) resumeBound() time.Duration {
 	return d
 }
 
-// checkRecovery ends all faults, and checks that every process goes on within a
-// bound.
+// checkRecovery ends all faults, and checks that every process goes on
+// within a bound.
 func (s *sim) checkRecovery(ctx context.Context) {
 	s.calm = true
 	s.store.down = 0

@@ -59,9 +59,10 @@ func TestSeeds(t *testing.T) {
 	clean(t, max(*seeds, 1), func(uint64) Plan { return Plan{Hours: stretch} })
 }
 
-// TestKeptSeeds runs seeds that were once called violations and were none: in
-// 2720 a process opened its lease six times and by its own coin never made an
-// ID, in 1963 leases of others held every block that a process could have had.
+// TestKeptSeeds runs seeds that were once called violations and were none:
+// in 2720 a process opened its lease six times and by its own coin never
+// made an ID, in 1963 leases of others held every block that a process
+// could have had.
 func TestKeptSeeds(t *testing.T) {
 	for _, seed := range []uint64{1963, 2720} {
 		if _, _, bad, err := Run(t.Context(), Plan{Seed: seed, Hours: stretch}); err != nil || bad != nil {
@@ -70,9 +71,9 @@ func TestKeptSeeds(t *testing.T) {
 	}
 }
 
-// TestLiveness: the check of liveness sees processes that are granted nothing,
-// or make nothing, and takes neither those that only open leases nor those for
-// whom no node is left for dead.
+// TestLiveness: the check of liveness sees processes that are granted
+// nothing, or make nothing, and takes neither those that only open leases
+// nor those for whom no node is left for dead.
 func TestLiveness(t *testing.T) {
 	for name, c := range map[string]struct {
 		tamper func(*sim)
@@ -118,8 +119,8 @@ func stopping(s *sim) {
 }
 
 // A client that lies in every field makes no duplicate of what others make,
-// alone and while the store is rolled back: not among the clients of a server,
-// nor among those that have the store.
+// alone and while the store is rolled back: not among the clients of a
+// server, nor among those that have the store.
 func TestHostileClient(t *testing.T) {
 	runs := max(*seeds, 60)
 	if testing.Short() {

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// medium is the data behind all links: linearizable and durable, except when
-// the simulation rolls it back.
+// medium is the data behind all links: linearizable and durable, except
+// when the simulation rolls it back.
 type medium struct {
 	records  map[store.Key]store.Record
 	identity int
@@ -23,8 +23,8 @@ type medium struct {
 	backup   map[store.Key]store.Record
 	adds     bool // it can add; else programs swap
 
-	// equal compares the stored nonce with the one a swap expects. Only tests
-	// of the simulation set another: a store that does not compare.
+	// equal compares the stored nonce with the one a swap expects. Only
+	// tests of the simulation set another: a store that does not compare.
 	equal func(stored, expected string) bool
 }
 
@@ -79,8 +79,8 @@ func (st *medium) swap(w store.Write) error {
 	return nil
 }
 
-// add carries out an addition: the simulation's own account of what store.Store
-// promises.
+// add carries out an addition: the simulation's own account of what
+// store.Store promises.
 func (st *medium) add(a store.Addition) (store.Record, error) {
 	r := st.records[a.Key]
 	if r.Nonce == "" || r.Generation != a.Generation {

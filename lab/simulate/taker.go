@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// taker is a sequence that a process has open. It stands between the sequence
-// and the store, and tells the ledger the store's answers.
+// taker is a sequence that a process has open. It stands between the
+// sequence and the store, and tells the ledger the store's answers.
 type taker struct {
 	store.Store
 	p     *process
@@ -86,8 +86,8 @@ func (t *taker) takeOf(at place) (found *take) {
 	return found
 }
 
-// isDoubted reports whether a take may not be used, because the record had gone
-// back and was not confirmed since.
+// isDoubted reports whether a take may not be used, because the record had
+// gone back and was not confirmed since.
 func (t *taker) isDoubted(k *take) bool {
 	if t.doubt == 0 || k.writeTime < t.doubt {
 		return false
@@ -95,8 +95,8 @@ func (t *taker) isDoubted(k *take) bool {
 	return t.c.confirmTime < t.doubt || t.c.confirmTime > k.writeTime
 }
 
-// noteTwin is told that the process was resumed a second time, with twin in its
-// place.
+// noteTwin is told that the process was resumed a second time, with twin in
+// its place.
 func (t *taker) noteTwin(twin *taker) {
 	t.forkTime, twin.forkTime = t.p.s.now, t.p.s.now
 	twin.doubt = t.doubt
@@ -132,7 +132,8 @@ func (p *process) useSequences() {
 	}
 }
 
-// takerOf returns the layer between a sequence of the process and its store.
+// takerOf returns the layer between a sequence of the process and its
+// store.
 func (p *process) takerOf(c *counter) *taker {
 	t := &taker{
 		Store: link{p: p}, p: p, c: c, seen: map[int64]sight{}, highest: order{}, most: order{},

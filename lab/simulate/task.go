@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// task is a goroutine of a simulated process. It is a coroutine: it runs until
-// it waits, and then the simulation goes on with the next event.
+// task is a goroutine of a simulated process. It is a coroutine: it runs
+// until it waits, and then the simulation goes on with the next event.
 type task struct {
 	p     *process
 	id    int
@@ -51,8 +51,8 @@ func (p *process) Go(f func()) {
 	}
 }
 
-// wakeSoon lets a task run soon: goroutines wait for a processor, and now and
-// then for a long time.
+// wakeSoon lets a task run soon: goroutines wait for a processor, and now
+// and then for a long time.
 func (p *process) wakeSoon(t *task) {
 	d := time.Duration(1 + p.env.IntN(50_000))
 	if d%64 == 0 && p.s.drawFault(faultStall, p, 0) {
@@ -113,8 +113,8 @@ func (p *process) wakeReady() {
 	}
 }
 
-// poll receives from the first channel that is ready, in an order of chance,
-// and returns its index; −1 when none is.
+// poll receives from the first channel that is ready, in an order of
+// chance, and returns its index; −1 when none is.
 func poll(chance *rand.Rand, chans []<-chan struct{}) int {
 	n := len(chans)
 	if n == 0 {

@@ -8,12 +8,12 @@ import (
 // resumeTwice resumes the machine of a process a second time, as from a
 // snapshot. Both have the same memory, and neither knows of the other. A
 // goroutine cannot be copied, but a process can live its life again: a new
-// process gets the same random numbers and all answers that the first one got
-// up to this moment. In half of the runs the random numbers stay the same, as
-// they do until the kernel notices that it was resumed.
+// process gets the same random numbers and all answers that the first one
+// got up to this moment. In half of the runs the random numbers stay the
+// same, as they do until the kernel notices that it was resumed.
 //
-// In every other run the hypervisor tells the copy, and often the first one: it
-// is resumed, too.
+// In every other run the hypervisor tells the copy, and often the first
+// one: it is resumed, too.
 func (s *sim) resumeTwice(p *process) {
 	q := &process{s: s, name: p.name, slot: p.slot, seed: p.seed, era: p.era, programs: p.slot.leases, replay: true}
 	q.programRand, q.env = rand.New(rand.NewPCG(q.seed, 3)), rand.New(rand.NewPCG(s.chance.Uint64(), 5))
@@ -91,8 +91,8 @@ func (p *process) endWait(id, ended int) bool {
 	return true
 }
 
-// shareHold gives the hold of a lease to its twin, in the ledger too. A twin
-// that is told of it must make nothing of it, and nothing is excused.
+// shareHold gives the hold of a lease to its twin, in the ledger too. A
+// twin that is told of it must make nothing of it, and nothing is excused.
 func (s *sim) shareHold(from, to *holding) {
 	if s.tells {
 		for _, c := range from.claims {

@@ -3,9 +3,9 @@ package simulate
 import "testing"
 
 // Machines are resumed twice, often, with equal randomness and with another
-// one. Where the hypervisor tells of it no ID comes twice; where it does not,
-// some do, so the runs can show it. Nothing else is wrong in them that no lease
-// can see.
+// one. Where the hypervisor tells of it no ID comes twice; where it does
+// not, some do, so the runs can show it. Nothing else is wrong in them that
+// no lease can see.
 func TestCopiedMachines(t *testing.T) {
 	runs := uint64(60)
 	if testing.Short() {

@@ -14,7 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// slot is where a process runs, again and again: what its configuration says.
+// slot is where a process runs, again and again: what its configuration
+// says.
 type slot struct {
 	index      int
 	label      string
@@ -33,8 +34,8 @@ type slot struct {
 	alive
 }
 
-// holding is one lease of a process with the generator on it. It stands between
-// the two as their fence, and tells the ledger of all calls.
+// holding is one lease of a process with the generator on it. It stands
+// between the two as their fence, and tells the ledger of all calls.
 type holding struct {
 	p      *process
 	l      *lease.Lease
@@ -44,8 +45,8 @@ type holding struct {
 	acks   map[int64]acked // by node: what the store acknowledged last
 	behind int64           // it lost a swap to a store that was rolled back behind this tick
 
-	// The knowledge by node at a snapshot that was resumed twice: the highest
-	// until, written or on its way.
+	// The knowledge by node at a snapshot that was resumed twice: the
+	// highest until, written or on its way.
 	snapshot map[int64]int64
 	forkTime time.Duration
 
@@ -101,8 +102,8 @@ func (h *holding) Bind(seal func() int64) (func(), error) {
 	})
 }
 
-// useLease is the work of a process with one of its leases: it opens it, makes
-// IDs in every way there is, closes, and begins again.
+// useLease is the work of a process with one of its leases: it opens it,
+// makes IDs in every way there is, closes, and begins again.
 func (p *process) useLease() {
 	ctx := world.With(context.Background(), p)
 	for p.programRand.IntN(6) > 0 {
@@ -167,8 +168,8 @@ func (p *process) acquireLease(
 	return err
 }
 
-// spreadOf is the spread of every third slot. It is not drawn, so that seeds
-// draw the rest as before.
+// spreadOf is the spread of every third slot. It is not drawn, so that
+// seeds draw the rest as before.
 func (sl *slot) spreadOf(l snowfence.Layout) int64 {
 	last := l.Fields[len(l.Fields)-1]
 	if sl.index%3 != 2 || l.Cipher != snowfence.Plain || last.Name != snowfence.FieldSequence {
@@ -225,8 +226,8 @@ func (p *process) endLease(ctx context.Context, h *holding) {
 	p.closeOrLose(ctx, h.l)
 }
 
-// closeOrLose closes a generator or a lease. Without an answer of the store the
-// grant runs out by itself.
+// closeOrLose closes a generator or a lease. Without an answer of the store
+// the grant runs out by itself.
 func (p *process) closeOrLose(ctx context.Context, c interface {
 	Close() error
 	Shutdown(context.Context) error

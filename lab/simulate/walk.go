@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// changeInChains has the operator change the layout a few times, one soon after
-// the other: two changes that are safe by themselves may repeat the layout
-// before the last.
+// changeInChains has the operator change the layout a few times, one soon
+// after the other: two changes that are safe by themselves may repeat the
+// layout before the last.
 func (s *sim) changeInChains() {
 	p := s.operator
 	for range 1 + p.programRand.IntN(3) {
@@ -30,10 +30,10 @@ func (s *sim) changeInChains() {
 	}
 }
 
-// drawLayout returns a layout to change to: the namespace's, an earlier one, or
-// nearly so. Its epoch may be some seconds younger or older, it may use half of
-// the sequence numbers, and a bit may move between node and sequence. Nil where
-// the first layout does not allow that.
+// drawLayout returns a layout to change to: the namespace's, an earlier
+// one, or nearly so. Its epoch may be some seconds younger or older, it may
+// use half of the sequence numbers, and a bit may move between node and
+// sequence. Nil where the first layout does not allow that.
 func (s *sim) drawLayout(chance *rand.Rand) *snowfence.Scheme {
 	l := s.schemes[chance.IntN(len(s.schemes))].Layout()
 	fields := slices.Clone(l.Fields)

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Addition raises the count that a record keeps in From. It is how a sequence
-// takes numbers.
+// Addition raises the count that a record keeps in From. It is how a
+// sequence takes numbers.
 type Addition struct {
 	Key        Key
 	N          int64  // by how much, at least 1
@@ -26,8 +26,8 @@ func (a Addition) NonceAt(revision int64) string {
 	return a.Nonce + "." + strconv.FormatInt(revision, 10)
 }
 
-// apply returns the record after the addition. A count at the limit or above
-// stays.
+// apply returns the record after the addition. A count at the limit or
+// above stays.
 func (a Addition) apply(r Record) Record {
 	r.Revision++
 	r.Nonce = a.NonceAt(r.Revision)
@@ -36,9 +36,9 @@ func (a Addition) apply(r Record) Record {
 	return r
 }
 
-// Add carries out an addition on any store, with the promise of [Store].Add. If
-// the store cannot add, it reads the record and swaps it, again and again until
-// no other process was faster.
+// Add carries out an addition on any store, with the promise of
+// [Store].Add. If the store cannot add, it reads the record and swaps it,
+// again and again until no other process was faster.
 func Add(ctx context.Context, st Store, a Addition) (Record, error) {
 	r, err := st.Add(ctx, a)
 	if !errors.Is(err, errors.ErrUnsupported) {

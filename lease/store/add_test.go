@@ -30,8 +30,8 @@ func (b *busy) Swap(context.Context, []store.Write) []error {
 	return []error{b.swap}
 }
 
-// An addition by swaps is tried again with pauses that grow, until ctx ends.
-// Any other error than a lost swap ends it.
+// An addition by swaps is tried again with pauses that grow, until ctx
+// ends. Any other error than a lost swap ends it.
 func TestAdditionWhileOthersAreFaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &busy{Store: store.NewMemory(), swap: store.ErrLost}

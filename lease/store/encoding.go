@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// Tabs, newlines and backslashes in texts are escaped, so no field has a tab.
+// Tabs, newlines and backslashes in texts are escaped, so no field has a
+// tab.
 var (
 	textEncoder = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`)
 	textDecoder = strings.NewReplacer(`\\`, "\\", `\t`, "\t", `\n`, "\n")
 )
 
-// Front returns the beginning of all encoded records with a nonce, and of no
-// others: the nonce and a tab.
+// Front returns the beginning of all encoded records with a nonce, and of
+// no others: the nonce and a tab.
 func Front(nonce string) string { return textEncoder.Replace(nonce) + "\t" }
 
 // Encode returns a record without its key as one text, for stores that keep
 // texts: a line of fields, separated by tabs. It begins with [Front], so a
-// store can compare the nonce and need not know the rest. The mark is a text of
-// the store's own, for example to tell its calls apart. The encoding must never
-// change, because stored texts are compared with it.
+// store can compare the nonce and need not know the rest. The mark is a
+// text of the store's own, for example to tell its calls apart. The
+// encoding must never change, because stored texts are compared with it.
 func Encode(r Record, mark string) string {
 	b := []byte(Front(r.Nonce) + textEncoder.Replace(mark))
 	for _, n := range []int64{

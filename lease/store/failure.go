@@ -16,8 +16,8 @@ func (f *Failure) Error() string { return f.Text }
 // Unwrap returns the driver's error.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Discreet returns an error for callers of an application: each [Failure] in it
-// says what they may read. It matches what err matches.
+// Discreet returns an error for callers of an application: each [Failure]
+// in it says what they may read. It matches what err matches.
 func Discreet(err error) error {
 	text := err.Error()
 	for _, f := range failures(err) {

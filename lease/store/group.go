@@ -9,42 +9,6 @@ import (
 	"time"
 )
 
-// Group returns a store that gathers the calls of many leases into few round
-// trips. Calls that come while a round trip to st is under way share the next
-// one. So the number of leases in one process is limited only by how fast the
-// store writes large batches. A single lease is as fast as without a Group. Use
-// one Group for all leases of a process:
-//
-//	st = store.Group(st)
-//	l, err := lease.Open(ctx, st, "default", scheme, nil)
-//
-// Concurrent swaps become one Swap. A second write of the same key waits for a
-// later batch. Concurrent reads become one Get of distinct keys. Concurrent
-// calls of Identity or Now become one call. A call shares only a round trip
-// that begins after the call. So Group keeps the promise of [Store]. Each write
-// gets its own result. All calls that shared a round trip get its error. List,
-// Heads and Add go to st unchanged.
-//
-// A call returns at once when its ctx ends, and does not affect others. If its
-// write has not begun, the group drops it. Otherwise the caller does not know
-// whether it was done. The group cancels a round trip when all its calls have
-// returned. After a second, calls no longer wait for the round trip that is
-// under way.
-//
-// It is safe for concurrent use. There is nothing to close, because its
-// goroutines run only during calls. A nil store gives nil.
-func Group(st Store) Store {
-	if st == nil {
-		return nil
-	}
-	g := &group{Store: st}
-	g.swaps = batcher[[]Write, []error]{weigh: weigh[Write], clash: clash, do: g.swap}
-	g.gets = batcher[[]Key, []Record]{weigh: weigh[Key], do: g.get}
-	g.names = batcher[string, string]{weigh: light[string], do: g.identities}
-	g.times = batcher[struct{}, time.Time]{weigh: light[struct{}], do: g.now}
-	return g
-}
-
 // group is a store over which calls are gathered.
 type group struct {
 	Store
@@ -58,6 +22,42 @@ type group struct {
 	mu     sync.Mutex
 	pins   int      // leases that want the store pinned
 	unpins []func() // to be called when there are none
+}
+
+// Group returns a store that gathers the calls of many leases into few
+// round trips. Calls that come while a round trip to st is under way share
+// the next one. So the number of leases in one process is limited only by
+// how fast the store writes large batches. A single lease is as fast as
+// without a Group. Use one Group for all leases of a process:
+//
+//	st = store.Group(st)
+//	l, err := lease.Open(ctx, st, "default", scheme, nil)
+//
+// Concurrent swaps become one Swap. A second write of the same key waits
+// for a later batch. Concurrent reads become one Get of distinct keys.
+// Concurrent calls of Identity or Now become one call. A call shares only a
+// round trip that begins after the call. So Group keeps the promise of
+// [Store]. Each write gets its own result. All calls that shared a round
+// trip get its error. List, Heads and Add go to st unchanged.
+//
+// A call returns at once when its ctx ends, and does not affect others. If
+// its write has not begun, the group drops it. Otherwise the caller does
+// not know whether it was done. The group cancels a round trip when all its
+// calls have returned. After a second, calls no longer wait for the round
+// trip that is under way.
+//
+// It is safe for concurrent use. There is nothing to close, because its
+// goroutines run only during calls. A nil store gives nil.
+func Group(st Store) Store {
+	if st == nil {
+		return nil
+	}
+	g := &group{Store: st}
+	g.swaps = batcher[[]Write, []error]{weigh: weigh[Write], clash: clash, do: g.swap}
+	g.gets = batcher[[]Key, []Record]{weigh: weigh[Key], do: g.get}
+	g.names = batcher[string, string]{weigh: light[string], do: g.identities}
+	g.times = batcher[struct{}, time.Time]{weigh: light[struct{}], do: g.now}
+	return g
 }
 
 // Get implements [Store].
@@ -100,9 +100,9 @@ func (g *group) identities(ctx context.Context, asked []string) ([]string, error
 	return answers, nil
 }
 
-// Decoded returns what decode makes of a record. A [Group] remembers that of
-// the last record: all leases read the record of their namespace after each
-// write, and it changes seldom.
+// Decoded returns what decode makes of a record. A [Group] remembers that
+// of the last record: all leases read the record of their namespace after
+// each write, and it changes seldom.
 func Decoded[T any](st Store, r Record, decode func(Record) (T, error)) (T, error) {
 	g, ok := st.(*group)
 	if !ok {
@@ -223,8 +223,8 @@ func weigh[T any](ts []T) int { return len(ts) }
 // light is for questions without a weight: any number of them becomes one.
 func light[Q any](Q) int { return 0 }
 
-// clash reports whether a key of the writes is taken. If not, it takes their
-// keys.
+// clash reports whether a key of the writes is taken. If not, it takes
+// their keys.
 func clash(writes []Write, taken map[Key]bool) bool {
 	for _, w := range writes {
 		if taken[w.New.Key] {

@@ -17,20 +17,20 @@ const (
 	groupPatience = time.Second
 )
 
-// batcher gathers calls of one kind into round trips. Calls wait in a queue,
-// and a goroutine that runs only while there are any takes as many as fit. No
-// mutex is held meanwhile.
+// batcher gathers calls of one kind into round trips. Calls wait in a
+// queue, and a goroutine that runs only while there are any takes as many
+// as fit. No mutex is held meanwhile.
 type batcher[Q, A any] struct {
 	// do makes one round trip.
 	do func(ctx context.Context, asked []Q) (answers []A, err error)
 
-	// weigh says how much a call adds to a round trip. Calls share one up to
-	// groupLimit.
+	// weigh says how much a call adds to a round trip. Calls share one up
+	// to groupLimit.
 	weigh func(Q) int
 
 	// clash reports whether a call cannot share a round trip that has taken
-	// these keys. Otherwise it takes the keys of the call. It is nil where all
-	// calls can share one.
+	// these keys. Otherwise it takes the keys of the call. It is nil where
+	// all calls can share one.
 	clash func(asked Q, taken map[Key]bool) bool
 
 	mu    sync.Mutex
@@ -144,8 +144,8 @@ func (l *batcher[Q, A]) overtake(t *trip[Q, A]) {
 	}
 }
 
-// next takes calls out of the queue, in their order, for one round trip; nil
-// when there are none. mu is held.
+// next takes calls out of the queue, in their order, for one round trip;
+// nil when there are none. mu is held.
 func (l *batcher[Q, A]) next() *trip[Q, A] {
 	t := &trip[Q, A]{}
 	var later []*call[Q, A]

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// rounds is a batcher whose calls are numbers, each as heavy as it says, and
-// whose round trips wait until they are let through, the oldest first.
+// rounds is a batcher whose calls are numbers, each as heavy as it says,
+// and whose round trips wait until they are let through, the oldest first.
 type rounds struct {
 	batcher batcher[int, int]
 	open    chan error
@@ -58,8 +58,8 @@ func (rs *rounds) pass(err error) {
 	synctest.Wait()
 }
 
-// expect compares all round trips that have begun, and the ends of calls since
-// it was asked last.
+// expect compares all round trips that have begun, and the ends of calls
+// since it was asked last.
 func (rs *rounds) expect(t *testing.T, trips, ends string) {
 	t.Helper()
 	if got := fmt.Sprint(rs.trips); got != trips {
@@ -71,8 +71,8 @@ func (rs *rounds) expect(t *testing.T, trips, ends string) {
 	rs.ends = nil
 }
 
-// Calls share a round trip as long as they are no more than a thousand writes
-// or keys together. A call of more goes alone.
+// Calls share a round trip as long as they are no more than a thousand
+// writes or keys together. A call of more goes alone.
 func TestRoundTripHasALimit(t *testing.T) {
 	for want, calls := range map[string][]int{
 		"[[7] [600 400]]":           {600, 400},
@@ -118,7 +118,8 @@ func TestErrorOfARoundTrip(t *testing.T) {
 	})
 }
 
-// A call whose context has ended waits for nothing, and nothing is done for it.
+// A call whose context has ended waits for nothing, and nothing is done for
+// it.
 func TestCallThatHasEnded(t *testing.T) {
 	rs := newRounds()
 	rs.batcher.busy = true
@@ -127,8 +128,8 @@ func TestCallThatHasEnded(t *testing.T) {
 	}
 }
 
-// A round trip is cancelled when the last of its callers has left, not before.
-// Who left before it began is not part of it.
+// A round trip is cancelled when the last of its callers has left, not
+// before. Who left before it began is not part of it.
 func TestRoundTripWithoutCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rs := newRounds()
@@ -158,8 +159,8 @@ func TestRoundTripWithoutCallers(t *testing.T) {
 	})
 }
 
-// A round trip of more than a second no longer keeps others waiting. When it
-// ends at last, there is still one at a time.
+// A round trip of more than a second no longer keeps others waiting. When
+// it ends at last, there is still one at a time.
 func TestSlowRoundTripIsOvertakenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rs := newRounds()

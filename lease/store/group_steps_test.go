@@ -12,8 +12,8 @@ import (
 
 var errNoAnswer = errors.New("no answer")
 
-// silenced is a store in memory with a clock, which answers nothing while err
-// is set.
+// silenced is a store in memory with a clock, which answers nothing while
+// err is set.
 type silenced struct {
 	*Memory
 	err   error
@@ -51,7 +51,8 @@ func (s *silenced) Pin(context.Context) (func(), error) {
 	return sync.OnceFunc(func() { s.open-- }), nil
 }
 
-// A wrong call of a group hurts no call that would have shared its round trip.
+// A wrong call of a group hurts no call that would have shared its round
+// trip.
 func TestGroupRefusesAKeyTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &silenced{Memory: NewMemory(), wait: make(chan struct{})}
@@ -126,8 +127,9 @@ func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
 	}
 }
 
-// A record is decoded once, and again when it is another, or to something else.
-// What cannot be decoded is not kept. A store that is no group keeps nothing.
+// A record is decoded once, and again when it is another, or to something
+// else. What cannot be decoded is not kept. A store that is no group keeps
+// nothing.
 func TestGroupDecodesOnce(t *testing.T) {
 	n := 0
 	count := func(r Record) (int, error) {
@@ -156,8 +158,8 @@ func TestGroupDecodesOnce(t *testing.T) {
 	}
 }
 
-// A store that could not be pinned is pinned for the next lease, and as long as
-// that lives.
+// A store that could not be pinned is pinned for the next lease, and as
+// long as that lives.
 func TestGroupPinsAgainAfterAnError(t *testing.T) {
 	p := &silenced{Memory: NewMemory(), err: errNoAnswer}
 	g := Group(p)

@@ -20,8 +20,8 @@ func TestGroup(t *testing.T) {
 	storetest.RunCounts(t, open)
 }
 
-// gate is a store whose round trips wait until they are let through, and are
-// written down as they begin.
+// gate is a store whose round trips wait until they are let through, and
+// are written down as they begin.
 type gate struct {
 	store.Store
 	mu    sync.Mutex
@@ -92,8 +92,8 @@ func put(node int64, old, nonce string) []store.Write {
 	return []store.Write{{Old: old, New: record(node, nonce)}}
 }
 
-// TestGroupBatches: while a swap is under way, others gather, and go together,
-// each with its own result; the same key goes later.
+// TestGroupBatches: while a swap is under way, others gather, and go
+// together, each with its own result; the same key goes later.
 func TestGroupBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -134,8 +134,8 @@ func TestGroupBatches(t *testing.T) {
 	})
 }
 
-// TestGroupFreshness: a call after a round trip has begun gets the answer of a
-// later one: of Get, Identity and Now.
+// TestGroupFreshness: a call after a round trip has begun gets the answer
+// of a later one: of Get, Identity and Now.
 func TestGroupFreshness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()

@@ -2,14 +2,14 @@ package store
 
 import "strings"
 
-// Closed stands in an identity of a [Store], between colons, for a source that
-// this program may not ask.
+// Closed stands in an identity of a [Store], between colons, for a source
+// that this program may not ask.
 const Closed = "-"
 
-// Compare tells how an identity stands to one from before. It is the same store
-// if all sources that both name agree. Less means that a source is closed now
-// that was not before. Two identities of different stores are not the same,
-// whatever is closed.
+// Compare tells how an identity stands to one from before. It is the same
+// store if all sources that both name agree. Less means that a source is
+// closed now that was not before. Two identities of different stores are
+// not the same, whatever is closed.
 func Compare(now, before string) (same, less bool) {
 	a, b := strings.Split(now, ":"), strings.Split(before, ":")
 	if len(a) != len(b) {

@@ -10,8 +10,8 @@ import (
 // paged is how many records are read in one go when all are read.
 const paged = 4096
 
-// Records lists the records of the nodes of a namespace, page by page. It ends
-// after an error.
+// Records lists the records of the nodes of a namespace, page by page. It
+// ends after an error.
 func Records(ctx context.Context, st Store, namespace string, nodes snowfence.NodeRange) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for nodes.From < nodes.Until {

@@ -18,8 +18,8 @@ const (
 
 var errSilent = errors.New("no answer")
 
-// pages is a store in memory that notes where lists begin, and fails at one of
-// them.
+// pages is a store in memory that notes where lists begin, and fails at one
+// of them.
 type pages struct {
 	*store.Memory
 	from   []int64
@@ -61,8 +61,8 @@ func upTo(n int64) (nodes []int64) {
 	return nodes
 }
 
-// All records come once and in order, page by page. No page is asked for that
-// must be empty.
+// All records come once and in order, page by page. No page is asked for
+// that must be empty.
 func TestRecordsOfManyPages(t *testing.T) {
 	for _, c := range []struct {
 		stored []int64
@@ -138,8 +138,8 @@ func with(change func(*store.Record)) (w store.Write) {
 	return w
 }
 
-// A batch that writes a record twice is refused, and a text that some databases
-// would cut.
+// A batch that writes a record twice is refused, and a text that some
+// databases would cut.
 func TestCheckedWrites(t *testing.T) {
 	a, b := store.Write{New: store.Record{Key: store.Key{"n", 1}}},
 		store.Write{New: store.Record{Key: store.Key{"n", 2}}}

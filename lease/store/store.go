@@ -1,10 +1,10 @@
-// Package store is for authors of stores. It has the duties of a [Store] that
-// keeps leases, sequences and backfills. Users choose an existing store, and
-// need only package lease.
+// Package store is for authors of stores. It has the duties of a [Store]
+// that keeps leases, sequences and backfills. Users choose an existing
+// store, and need only package lease.
 //
-// A store keeps small versioned records by key, and replaces one only if it has
-// not changed since it was read. It has no rules of its own, and needs no index
-// but the order of its keys. Package storetest tests a store.
+// A store keeps small versioned records by key, and replaces one only if it
+// has not changed since it was read. It has no rules of its own, and needs
+// no index but the order of its keys. Package storetest tests a store.
 // docs/reference/adding-a-store.md says how to write and test yours.
 package store
 
@@ -17,8 +17,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A Key.Node from 0 up is a node. These are other records, and backfills have
-// numbers far below them.
+// A Key.Node from 0 up is a node. These are other records, and backfills
+// have numbers far below them.
 const (
 	NamespaceNode = -1 // the record that describes a namespace
 	SequenceNode  = -2 // the record that describes a sequence; its Namespace is "#NAME"
@@ -47,8 +47,8 @@ type Record struct {
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
 	// Data describes, as JSON, the subject of the record: a namespace, a
-	// sequence or a server. A server's record has a name that no namespace can
-	// have.
+	// sequence or a server. A server's record has a name that no namespace
+	// can have.
 	Data string
 }
 
@@ -64,59 +64,61 @@ type Write struct {
 
 // Store keeps records.
 //
-// It promises three things. A swap is atomic. An acknowledged swap is durable.
-// A read sees every swap that was acknowledged before it began. It is safe for
-// concurrent use.
+// It promises three things. A swap is atomic. An acknowledged swap is
+// durable. A read sees every swap that was acknowledged before it began. It
+// is safe for concurrent use.
 //
 // A store embeds [Basic], and then needs only Get, List, Heads and Swap. A
-// wrapper embeds the store that it wraps, never Basic, so that it passes on all
-// other calls.
+// wrapper embeds the store that it wraps, never Basic, so that it passes on
+// all other calls.
 type Store interface {
 	// Get returns the records of the keys, in their order. A
 	// record that does not exist has its Key and no Nonce.
 	Get(ctx context.Context, keys []Key) ([]Record, error)
 
-	// List returns the records of the nodes of a namespace in the order of the
-	// nodes, and only the first ones if they are more than limit, which is at
-	// least 1. The records may be of different moments.
+	// List returns the records of the nodes of a namespace in the order of
+	// the nodes, and only the first ones if they are more than limit, which
+	// is at least 1. The records may be of different moments.
 	List(ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int) ([]Record, error)
 
-	// Heads returns the records with [NamespaceNode] and [SequenceNode], of all
-	// namespaces and sequences, in the byte order of their names.
+	// Heads returns the records with [NamespaceNode] and [SequenceNode], of
+	// all namespaces and sequences, in the byte order of their names.
 	Heads(ctx context.Context) ([]Record, error)
 
-	// Swap carries out the writes, each alone and atomically. It returns one
-	// result for each. Nil means that the write is done and durable. [ErrLost]
-	// means that the stored nonce was another: the write was not done and never
-	// will be. After any other error the write may have been done, or may be
-	// done later. Keys must not repeat. A store may split a large batch.
+	// Swap carries out the writes, each alone and atomically. It returns
+	// one result for each. Nil means that the write is done and durable.
+	// [ErrLost] means that the stored nonce was another: the write was not
+	// done and never will be. After any other error the write may have been
+	// done, or may be done later. Keys must not repeat. A store may split a
+	// large batch.
 	Swap(ctx context.Context, writes []Write) []error
 
-	// Add carries out an addition: PrevUntil becomes From, From grows by N but
-	// not beyond Limit, the revision is one higher, and the nonce is
+	// Add carries out an addition: PrevUntil becomes From, From grows by N
+	// but not beyond Limit, the revision is one higher, and the nonce is
 	// [Addition.NonceAt] of it; all else stays. It returns the record after
-	// that. In it, Revision and the fields that an addition does not change may
-	// be those of a later write. [ErrLost] means that there is no record of
-	// that generation: nothing was done and never will be. After any other
-	// error the addition may have been done, or may be done later. An error
-	// that matches [errors.ErrUnsupported] means that the store cannot add: the
-	// function [Add] then swaps.
+	// that. In it, Revision and the fields that an addition does not change
+	// may be those of a later write. [ErrLost] means that there is no
+	// record of that generation: nothing was done and never will be. After
+	// any other error the addition may have been done, or may be done
+	// later. An error that matches [errors.ErrUnsupported] means that the
+	// store cannot add: the function [Add] then swaps.
 	Add(ctx context.Context, a Addition) (Record, error)
 
 	// Identity returns a text that stays the same over restarts. It changes
 	// when the data of a namespace may have been rolled back: a file was
-	// replaced, another server was promoted. Most stores have one identity for
-	// all namespaces. The namespace "" stands for the whole store. The text ""
-	// means that the store has no identity. A lease calls Identity after each
-	// swap, before it uses the grant, so avoid a round trip if you can. An
-	// error that matches [ErrReplaced], here or from any other method, ends the
-	// lease. After any other error the lease does not use the grant yet.
+	// replaced, another server was promoted. Most stores have one identity
+	// for all namespaces. The namespace "" stands for the whole store. The
+	// text "" means that the store has no identity. A lease calls Identity
+	// after each swap, before it uses the grant, so avoid a round trip if
+	// you can. An error that matches [ErrReplaced], here or from any other
+	// method, ends the lease. After any other error the lease does not use
+	// the grant yet.
 	Identity(ctx context.Context, namespace string) (string, error)
 
-	// Suspect gives the store another identity, for all namespaces, if it has
-	// the given one. A caller uses it when it saw that the store lost a write
-	// under that identity. After a nil error, all programs see another identity
-	// than the given one.
+	// Suspect gives the store another identity, for all namespaces, if it
+	// has the given one. A caller uses it when it saw that the store lost a
+	// write under that identity. After a nil error, all programs see
+	// another identity than the given one.
 	Suspect(ctx context.Context, identity string) error
 
 	// Now returns the store's time, or the zero time if it has no clock. It
@@ -124,8 +126,9 @@ type Store interface {
 	// safety.
 	Now(ctx context.Context) (time.Time, error)
 
-	// Pin keeps open the files that the store needs to notice its replacement.
-	// A lease calls Pin when it opens, and unpin once when it has ended.
+	// Pin keeps open the files that the store needs to notice its
+	// replacement. A lease calls Pin when it opens, and unpin once when it
+	// has ended.
 	Pin(ctx context.Context) (unpin func(), err error)
 }
 
@@ -149,30 +152,32 @@ func (Basic) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
 func (Basic) Pin(context.Context) (unpin func(), err error) { return func() {}, nil }
 
 var (
-	// ErrLost is the result of a swap that found another nonce in the record.
+	// ErrLost is the result of a swap that found another nonce in the
+	// record.
 	ErrLost = errors.New("another process changed the record")
 
 	// ErrReplaced means that the store that was opened is out of reach,
 	// and another one is in its place: a file was deleted or replaced.
 	ErrReplaced = errors.New("the store was replaced")
 
-	// ErrReadOnly means that a store that is open for reading only would have
-	// to write. The package of each store says how to open it for reading only.
-	// Such a store also returns ErrReadOnly when it would have to write down
-	// that its data was restored.
+	// ErrReadOnly means that a store that is open for reading only would
+	// have to write. The package of each store says how to open it for
+	// reading only. Such a store also returns ErrReadOnly when it would
+	// have to write down that its data was restored.
 	ErrReadOnly = errors.New("the store is open for reading only")
 )
 
-// These bound the texts of a record, in bytes: a database that cuts longer ones
-// would keep another.
+// These bound the texts of a record, in bytes: a database that cuts longer
+// ones would keep another.
 const (
 	longestName  = 64
 	longestLabel = 255
 	longestText  = 60_000
 )
 
-// Check returns an error if a batch writes a key twice, because neither order
-// would be right, or if it has a text that is too long. Stores call it first.
+// Check returns an error if a batch writes a key twice, because neither
+// order would be right, or if it has a text that is too long. Stores call
+// it first.
 func Check(writes []Write) error {
 	var seen map[Key]bool
 	if len(writes) > 1 {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName returns the mistake in the name of a namespace or sequence. It has
-// 1 to 64 letters, digits, '-', '_' and '.'.
+// CheckName returns the mistake in the name of a namespace or sequence. It
+// has 1 to 64 letters, digits, '-', '_' and '.'.
 func CheckName(name string) error {
 	if name == "" || len(name) > longestName {
 		return fmt.Errorf("namespace %.100q: a name has 1 to %d characters", name, longestName)
@@ -29,8 +29,8 @@ func CheckName(name string) error {
 // show it as it is: for labels and the reasons of vetoes.
 func Plain(text string) bool { return utf8.ValidString(text) && !strings.ContainsFunc(text, commands) }
 
-// commands reports whether a character commands a terminal: it moves, hides or
-// turns round what stands beside it.
+// commands reports whether a character commands a terminal: it moves, hides
+// or turns round what stands beside it.
 func commands(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A name has 1 to 64 letters, digits, '-', '_' and '.'. "curl /v1/../next" and
-// "snowfence … -" reached another namespace, or none.
+// A name has 1 to 64 letters, digits, '-', '_' and '.'. "curl /v1/../next"
+// and "snowfence … -" reached another namespace, or none.
 func TestNames(t *testing.T) {
 	const good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 	for c := range 256 {

@@ -5,10 +5,10 @@ import (
 	"log/slog"
 )
 
+type warnings struct{ slog.Handler }
+
 // Warnings returns a logger that passes on records from slog.LevelWarn up.
 func Warnings(l *slog.Logger) *slog.Logger { return slog.New(warnings{l.Handler()}) }
-
-type warnings struct{ slog.Handler }
 
 func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)

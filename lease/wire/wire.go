@@ -1,11 +1,11 @@
-// Package wire defines the messages between a server of leases and the holders.
-// It is for authors of servers and of clients. lease.Serve returns a [Server]
-// over a store, lease.Keep holds leases from a Server, and package remote
-// reaches a Server in another process.
+// Package wire defines the messages between a server of leases and the
+// holders. It is for authors of servers and of clients. lease.Serve returns
+// a [Server] over a store, lease.Keep holds leases from a Server, and
+// package remote reaches a Server in another process.
 //
 // A server keeps no state: all it has to know of a lease is in a [Ticket],
-// which the holder sends with each renewal. So any server over the same store
-// can renew the lease.
+// which the holder sends with each renewal. So any server over the same
+// store can renew the lease.
 package wire
 
 import (
@@ -17,27 +17,29 @@ import (
 )
 
 // Server leases nodes by tickets. Errors that match store.ErrLost or
-// lease.ErrNoNamespace mean that the lease is lost: its holder stops at once.
-// After any other error of Renew, the lease may have been renewed or not, and
-// the holder can use the old ticket until its grant ends. A holder makes the
-// calls for one lease one at a time.
+// lease.ErrNoNamespace mean that the lease is lost: its holder stops at
+// once. After any other error of Renew, the lease may have been renewed or
+// not, and the holder can use the old ticket until its grant ends. A holder
+// makes the calls for one lease one at a time.
 type Server interface {
 	// Acquire leases a node. It returns the errors of lease.Open.
 	Acquire(ctx context.Context, namespace string, r Request) (Lease, error)
 
-	// Renew moves the end of a ticket's grant ahead. attempt is a random text
-	// that the holder makes for each call: 16 to 32 letters, digits, '-' and
-	// '_'. earlier has the attempts with this ticket that had no answer.
+	// Renew moves the end of a ticket's grant ahead. attempt is a random
+	// text that the holder makes for each call: 16 to 32 letters, digits,
+	// '-' and '_'. earlier has the attempts with this ticket that had no
+	// answer.
 	Renew(ctx context.Context, t Ticket, attempt string, earlier []string) (Lease, error)
 
-	// Release gives the node back, for a holder that has stopped for good. used
-	// is the tick after the last one that it used. If used is negative, the
-	// whole grant counts as used. Release does nothing if another process has
-	// the node by now.
+	// Release gives the node back, for a holder that has stopped for good.
+	// used is the tick after the last one that it used. If used is
+	// negative, the whole grant counts as used. Release does nothing if
+	// another process has the node by now.
 	Release(ctx context.Context, t Ticket, used int64) error
 }
 
-// Request is the wish of a holder. The first fields are as in lease.Options.
+// Request is the wish of a holder. The first fields are as in
+// lease.Options.
 type Request struct {
 	TTL    time.Duration
 	Node   *int64
@@ -46,25 +48,26 @@ type Request struct {
 	Nodes  int
 	Label  string
 
-	// Attempt is a random text as in Server.Renew; "" means none. Earlier has
-	// the attempts that had no answer: if one of them got a lease, the server
-	// finds it and takes no second node. Known means that the server takes no
-	// other node: without such a lease, the error is lease.ErrTaken.
+	// Attempt is a random text as in Server.Renew; "" means none. Earlier
+	// has the attempts that had no answer: if one of them got a lease, the
+	// server finds it and takes no second node. Known means that the server
+	// takes no other node: without such a lease, the error is
+	// lease.ErrTaken.
 	Attempt string
 	Earlier []string
 	Known   bool
 
 	// Lost is the last ticket of a holder that lost its lease, or nil. If a
-	// rollback of the store lost that lease, the server first raises the floor
-	// above its ticks.
+	// rollback of the store lost that lease, the server first raises the
+	// floor above its ticks.
 	Lost Ticket
 
 	// Free means that the server takes no node from a holder: a holder that
 	// lost its node does not take it back.
 	Free bool
 
-	// Prefer is the node that the holder would like; nil means none. Avoid has
-	// the nodes that it refuses.
+	// Prefer is the node that the holder would like; nil means none. Avoid
+	// has the nodes that it refuses.
 	Prefer *int64
 	Avoid  []int64
 
@@ -87,10 +90,10 @@ type Lease struct {
 	Now       time.Time // of the server
 }
 
-// Ticket stands for a lease. The holder must not change it, and must keep it
-// secret, because with it any program can write the record of the node. fmt,
-// logs and JSON show the word "ticket" in its place; to send one, send its
-// bytes.
+// Ticket stands for a lease. The holder must not change it, and must keep
+// it secret, because with it any program can write the record of the node.
+// fmt, logs and JSON show the word "ticket" in its place; to send one, send
+// its bytes.
 type Ticket []byte
 
 // Format implements [fmt.Formatter].

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/redisstore/workerid"
 )
 
-// A generator over a worker number: it ends when the number is lost, and goes
-// on with another.
+// A generator over a worker number: it ends when the number is lost, and
+// goes on with another.
 func Example() {
 	ctx := context.Background()
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"127.0.0.1:6379"}})

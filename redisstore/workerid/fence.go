@@ -11,8 +11,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Fence is a [snowfence.Fence] over a number. When the number is lost it seals
-// its generator at once, and takes another one. It ends with its generator.
+// Fence is a [snowfence.Fence] over a number. When the number is lost it
+// seals its generator at once, and takes another one. It ends with its
+// generator.
 type Fence struct {
 	r      *Registrar
 	scheme *snowfence.Scheme
@@ -27,8 +28,8 @@ type Fence struct {
 	changed chan struct{} // closed and replaced when w or its end changes
 }
 
-// fits refuses a scheme that cannot use the numbers, or only for a part of the
-// TTL.
+// fits refuses a scheme that cannot use the numbers, or only for a part of
+// the TTL.
 func (r *Registrar) fits(s *snowfence.Scheme) error {
 	switch {
 	case s == nil:
@@ -88,8 +89,8 @@ func (f *Fence) Bind(seal func() int64) (func(), error) {
 	return sync.OnceFunc(f.unbind), nil
 }
 
-// unbind ends the fence. It leaves a number that was not given back to run out,
-// so that no other generator gets its ticks.
+// unbind ends the fence. It leaves a number that was not given back to run
+// out, so that no other generator gets its ticks.
 func (f *Fence) unbind() {
 	f.end()
 	f.mu.Lock()
@@ -134,9 +135,9 @@ func (w *Worker) grant(f *Fence) (snowfence.Grant, bool) {
 	return g, g.From < g.Until
 }
 
-// Grant implements [snowfence.Fence]. It waits for a renewal, or for another
-// number. Its error says what prevents one, and matches snowfence.ErrFenced or
-// [ErrClosed].
+// Grant implements [snowfence.Fence]. It waits for a renewal, or for
+// another number. Its error says what prevents one, and matches
+// snowfence.ErrFenced or [ErrClosed].
 func (f *Fence) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	if after > f.scheme.MaxTick() {
 		return snowfence.Grant{}, fmt.Errorf("workerid: %w: it ended at %s",
@@ -177,8 +178,8 @@ func (f *Fence) why(after int64) error {
 // first returns the first tick of the grant.
 func (w *Worker) first(f *Fence) int64 { return max(f.layout.TickOf(time.UnixMilli(w.from)), 0) }
 
-// lose is called when a number is over. It seals the generator and returns the
-// first millisecond without an ID.
+// lose is called when a number is over. It seals the generator and returns
+// the first millisecond without an ID.
 func (f *Fence) lose(w *Worker, why error) (unused int64) {
 	f.mu.Lock()
 	if f.w != w {
@@ -225,8 +226,8 @@ func (f *Fence) search() {
 	}
 }
 
-// Release implements [snowfence.Fence]. The number expires when its last tick
-// is over. Release does nothing for a number that was lost.
+// Release implements [snowfence.Fence]. The number expires when its last
+// tick is over. Release does nothing for a number that was lost.
 func (f *Fence) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	f.mu.Lock()
 	w := f.w
@@ -242,9 +243,9 @@ func (f *Fence) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 	return w.giveBack(ctx, f.start(used))
 }
 
-// Close seals the generator and gives the number back, and waits for that at
-// most five seconds. Closing the generator does the same, so then Close is not
-// needed.
+// Close seals the generator and gives the number back, and waits for that
+// at most five seconds. Closing the generator does the same, so then Close
+// is not needed.
 func (f *Fence) Close() error {
 	f.end()
 	f.mu.Lock()

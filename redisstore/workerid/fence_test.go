@@ -42,8 +42,8 @@ func TestAFenceServesOneGenerator(t *testing.T) {
 	})
 }
 
-// TestAGrantThatWasHandedOutIsForNobodyElse: its generator ended without giving
-// it back.
+// TestAGrantThatWasHandedOutIsForNobodyElse: its generator ended without
+// giving it back.
 func TestAGrantThatWasHandedOutIsForNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
@@ -114,8 +114,8 @@ func TestSchemesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestClocksThatDiffer: a generator behind Redis waits, and one too far ahead
-// says so.
+// TestClocksThatDiffer: a generator behind Redis waits, and one too far
+// ahead says so.
 func TestClocksThatDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// machine is a process of the fleet: its own way to the server, which can be
-// cut.
+// machine is a process of the fleet: its own way to the server, which can
+// be cut.
 type machine struct {
 	*simulated
 	rand *rand.Rand
@@ -90,9 +90,9 @@ func (f *fleetIDs) add(id snowfence.ID, who int) {
 	f.seen[id] = who
 }
 
-// TestFleet runs processes of ours with wrong clocks, leads, crashes, pauses
-// and lost messages, on fewer numbers than there are processes. No ID comes
-// twice.
+// TestFleet runs processes of ours with wrong clocks, leads, crashes,
+// pauses and lost messages, on fewer numbers than there are processes. No
+// ID comes twice.
 func TestFleet(t *testing.T) {
 	seeds := uint64(20)
 	if testing.Short() {

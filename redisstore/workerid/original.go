@@ -28,8 +28,8 @@ type RegisterConf struct {
 	Shared          bool  // as Options.Shared; the original has none
 }
 
-// registered is the registration of this process, nil for none. The original
-// has one for each process, too.
+// registered is the registration of this process, nil for none. The
+// original has one for each process, too.
 var (
 	turn       sync.Mutex // held while numbers are taken or given back
 	registered atomic.Pointer[registration]
@@ -40,18 +40,19 @@ type registration struct {
 	client rueidis.Client
 }
 
-// RegisterOne gives back the numbers of this process, and takes one. It returns
-// −2 if the configuration is wrong, and −1 if it got no number; the log says
-// why. The process can lose the number: [Validate] reports that, and generators
-// over [FenceOf] make IDs only while the process holds it.
+// RegisterOne gives back the numbers of this process, and takes one. It
+// returns −2 if the configuration is wrong, and −1 if it got no number; the
+// log says why. The process can lose the number: [Validate] reports that,
+// and generators over [FenceOf] make IDs only while the process holds it.
 func RegisterOne(c RegisterConf) int32 {
 	c.TotalCount = 1
 	return RegisterMany(c)[0]
 }
 
-// RegisterMany gives back the numbers of this process, and takes TotalCount new
-// ones. The result has −1 in place of each that it did not get. It is −2 alone
-// if the configuration is wrong, and −1 alone for a TotalCount below 1.
+// RegisterMany gives back the numbers of this process, and takes TotalCount
+// new ones. The result has −1 in place of each that it did not get. It is
+// −2 alone if the configuration is wrong, and −1 alone for a TotalCount
+// below 1.
 func RegisterMany(c RegisterConf) []int32 {
 	ids, err := TryRegisterMany(c)
 	if err != nil {
@@ -60,7 +61,8 @@ func RegisterMany(c RegisterConf) []int32 {
 	return ids
 }
 
-// TryRegisterMany is [RegisterMany], but returns an error and does not log it.
+// TryRegisterMany is [RegisterMany], but returns an error and does not log
+// it.
 func TryRegisterMany(c RegisterConf) ([]int32, error) {
 	if _, err := newRegistrar(nil, c.options()); err != nil {
 		return []int32{-2}, err
@@ -89,9 +91,9 @@ func TryRegisterMany(c RegisterConf) ([]int32, error) {
 	return ids, err
 }
 
-// UnRegister gives back the numbers of this process. It first seals generators
-// over [FenceOf]. If your program makes IDs from the numbers in another way,
-// stop that before.
+// UnRegister gives back the numbers of this process. It first seals
+// generators over [FenceOf]. If your program makes IDs from the numbers in
+// another way, stop that before.
 func UnRegister() {
 	turn.Lock()
 	defer turn.Unlock()

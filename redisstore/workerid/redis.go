@@ -37,12 +37,12 @@ type server interface {
 	// look reads the keys of numbers.
 	look(ctx context.Context, numbers []int64) ([]sight, error)
 
-	// take makes the key of a number if there is none. After an error it may be
-	// there.
+	// take makes the key of a number if there is none. After an error it
+	// may be there.
 	take(ctx context.Context, number, expiry int64) (bool, error)
 
-	// move makes the key expire at another time if it expires at one of those
-	// in ours.
+	// move makes the key expire at another time if it expires at one of
+	// those in ours.
 	move(ctx context.Context, number, expiry int64, ours []int64) (sight, bool, error)
 
 	// index reads the number that the original gave last; false if there is

@@ -16,19 +16,19 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// minTTL is the shortest TTL. A number is held for settleTime before its first
-// ID, and its key must not expire meanwhile.
+// minTTL is the shortest TTL. A number is held for settleTime before its
+// first ID, and its key must not expire meanwhile.
 const minTTL = 3 * time.Second
 
-// Options says which numbers a Registrar may take. All fields but Shared and
-// Logger are required.
+// Options says which numbers a Registrar may take. All fields but Shared
+// and Logger are required.
 type Options struct {
-	// Min and Max are the first and the last number. Programs of the original
-	// must use others unless Shared is set.
+	// Min and Max are the first and the last number. Programs of the
+	// original must use others unless Shared is set.
 	Min, Max int64
 
-	// TTL is how long a number stays taken after its program died, and how long
-	// IDs are made while Redis does not answer. It is at least 3 s.
+	// TTL is how long a number stays taken after its program died, and how
+	// long IDs are made while Redis does not answer. It is at least 3 s.
 	TTL time.Duration
 
 	// Shared allows a range in which programs of the original take numbers,
@@ -87,8 +87,8 @@ func (r *Registrar) RegisterOne(ctx context.Context) (*Worker, error) {
 	return ws[0], nil
 }
 
-// Fence takes a number and returns a fence over it, which takes another number
-// when that one is lost.
+// Fence takes a number and returns a fence over it, which takes another
+// number when that one is lost.
 func (r *Registrar) Fence(ctx context.Context, s *snowfence.Scheme) (*Fence, error) {
 	if err := r.fits(s); err != nil {
 		return nil, err
@@ -113,8 +113,8 @@ func (r *Registrar) held(number int64) *Worker {
 	return nil
 }
 
-// UnRegister closes all numbers and their fences, as [Worker.Close] does, and
-// ends the Registrar.
+// UnRegister closes all numbers and their fences, as [Worker.Close] does,
+// and ends the Registrar.
 func (r *Registrar) UnRegister() error {
 	r.end()
 	var all sync.WaitGroup

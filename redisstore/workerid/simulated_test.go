@@ -104,8 +104,8 @@ func (s *simulated) index(ctx context.Context) (n int64, ok bool, err error) {
 	return n, ok, err
 }
 
-// set is what the original does with a number that it read as free, and expire
-// its renewal.
+// set is what the original does with a number that it read as free, and
+// expire its renewal.
 func (s *simulated) set(number int64, ttl time.Duration) {
 	_ = s.run(context.Background(), "", number, func() { s.keys[number] = s.now() + ttl.Milliseconds() })
 }

@@ -12,8 +12,8 @@ const (
 	again = time.Second // between two looks at a range without a free number
 )
 
-// RegisterMany takes several numbers. With an error it also returns those that
-// it got.
+// RegisterMany takes several numbers. With an error it also returns those
+// that it got.
 func (r *Registrar) RegisterMany(ctx context.Context, count int) (out []*Worker, err error) {
 	if count < 1 {
 		return nil, fmt.Errorf("workerid: %d numbers are asked for: ask for at least 1", count)
@@ -48,8 +48,8 @@ func (r *Registrar) RegisterMany(ctx context.Context, count int) (out []*Worker,
 	}
 }
 
-// take takes up to count free numbers. It begins with the highest, because the
-// original counts up.
+// take takes up to count free numbers. It begins with the highest, because
+// the original counts up.
 func (r *Registrar) take(ctx context.Context, count int) (out []*Worker, err error) {
 	err = r.checkRange(ctx)
 	for top := r.o.Max; err == nil && top >= r.o.Min && len(out) < count; top -= chunk {
@@ -73,8 +73,8 @@ func (r *Registrar) takeOf(ctx context.Context, numbers []int64, count int, out 
 		}
 		asked := time.Now()
 		expiry := r.expiry(s, asked)
-		// Without an answer the key may be there, and is left to expire: its
-		// owner is unknown. Or another program was faster.
+		// Without an answer the key may be there, and is left to expire:
+		// its owner is unknown. Or another program was faster.
 		ok, err := r.server.take(ctx, numbers[i], expiry)
 		if err != nil {
 			return out, err
@@ -94,9 +94,9 @@ func (r *Registrar) shuns(number int64) bool {
 	return time.Since(r.lost[number]) <= r.o.TTL
 }
 
-// expiry chooses when a key expires, at least a TTL after t. The random part
-// makes it a millisecond of our own, because the original adds whole seconds to
-// the time.
+// expiry chooses when a key expires, at least a TTL after t. The random
+// part makes it a millisecond of our own, because the original adds whole
+// seconds to the time.
 func (r *Registrar) expiry(s sight, t time.Time) int64 {
 	return s.at(t) + r.o.TTL.Milliseconds() + rand.Int64N(1000)
 }

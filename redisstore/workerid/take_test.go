@@ -159,7 +159,8 @@ func TestNoNumberIsUsedBeforeItSettled(t *testing.T) {
 	})
 }
 
-// TestAnAnswerThatIsLostTakesNoNumber: the owner of the key is unknown then.
+// TestAnAnswerThatIsLostTakesNoNumber: the owner of the key is unknown
+// then.
 func TestAnAnswerThatIsLostTakesNoNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()

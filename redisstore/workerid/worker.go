@@ -17,8 +17,8 @@ const (
 	closeWait    = 5 * time.Second // bounds how long Close gives back
 )
 
-// Worker is a number that this process holds. It renews itself every third of
-// the TTL until it is closed or lost.
+// Worker is a number that this process holds. It renews itself every third
+// of the TTL until it is closed or lost.
 type Worker struct {
 	r      *Registrar
 	number int64
@@ -60,11 +60,12 @@ func newWorker(r *Registrar, number, expiry int64, asked time.Time, s sight) *Wo
 // Number returns the worker number.
 func (w *Worker) Number() int64 { return w.number }
 
-// Done returns a channel that is closed when the number was lost or given back.
+// Done returns a channel that is closed when the number was lost or given
+// back.
 func (w *Worker) Done() <-chan struct{} { return w.done }
 
-// Err returns why the number is not held any more: [ErrLost] or [ErrClosed]. It
-// is nil while the number is held.
+// Err returns why the number is not held any more: [ErrLost] or
+// [ErrClosed]. It is nil while the number is held.
 func (w *Worker) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,9 +105,9 @@ func (w *Worker) renew() time.Duration {
 	return w.renewed(s, expiry)
 }
 
-// wish chooses when the key shall expire. The invariant: while it expires at
-// one of ours, no other program has written it. A renewal that was not answered
-// is repeated as it was, so that there are two such times at most.
+// wish chooses when the key shall expire. The invariant: while it expires
+// at one of ours, no other program has written it. A renewal that was not
+// answered is repeated as it was, so that there are two such times at most.
 func (w *Worker) wish() (expiry int64, ours []int64, deadline time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,8 +129,8 @@ func (w *Worker) renewed(s sight, expiry int64) time.Duration {
 		return 0
 	}
 	w.expiry, w.doubt, w.seen = expiry, 0, s
-	// The key lives at least as long after it was asked, because Redis said its
-	// time later.
+	// The key lives at least as long after it was asked, because Redis said
+	// its time later.
 	w.deadline = s.sent.Add(min(w.r.o.TTL, time.Duration(expiry-s.now)*time.Millisecond))
 	w.timer.Reset(time.Until(w.deadline))
 	next := time.Until(w.deadline) - w.r.o.TTL*2/3
@@ -149,8 +150,8 @@ func (w *Worker) renewed(s sight, expiry int64) time.Duration {
 	return next
 }
 
-// runOut ends the number if its deadline has passed. A timer calls it too, so
-// that a call of Redis that hangs delays nothing.
+// runOut ends the number if its deadline has passed. A timer calls it too,
+// so that a call of Redis that hangs delays nothing.
 func (w *Worker) runOut() {
 	w.mu.Lock()
 	left := time.Until(w.deadline)
@@ -162,8 +163,8 @@ func (w *Worker) runOut() {
 }
 
 // finish ends the number: it seals the generator before anything else. It
-// reports whether this call did, and the first millisecond that surely has no
-// ID.
+// reports whether this call did, and the first millisecond that surely has
+// no ID.
 func (w *Worker) finish(why error) (unused int64, first bool) {
 	w.mu.Lock()
 	if w.err != nil {
@@ -193,10 +194,10 @@ func (w *Worker) finish(why error) (unused int64, first bool) {
 	return unused, true
 }
 
-// Close seals the generator of the number and gives the number back, and waits
-// for that at most five seconds. If that fails, the number expires within the
-// TTL. If your program makes IDs from the number without a fence, stop that
-// before, because the package does not know of these IDs.
+// Close seals the generator of the number and gives the number back, and
+// waits for that at most five seconds. If that fails, the number expires
+// within the TTL. If your program makes IDs from the number without a
+// fence, stop that before, because the package does not know of these IDs.
 func (w *Worker) Close() error {
 	unused, first := w.finish(ErrClosed)
 	if !first {
@@ -207,8 +208,9 @@ func (w *Worker) Close() error {
 	return w.giveBack(ctx, unused)
 }
 
-// giveBack makes the key expire at unused, or now. The number is over. A key
-// that another program wrote is left alone. It may be repeated after an error.
+// giveBack makes the key expire at unused, or now. The number is over. A
+// key that another program wrote is left alone. It may be repeated after an
+// error.
 func (w *Worker) giveBack(ctx context.Context, unused int64) error {
 	var err error
 	if wait(ctx, w.stopped, nil) != 0 {
@@ -227,8 +229,8 @@ func (w *Worker) giveBack(ctx context.Context, unused int64) error {
 	return nil
 }
 
-// Fence returns a fence over the number. It takes another number when this one
-// is lost. A number has one fence.
+// Fence returns a fence over the number. It takes another number when this
+// one is lost. A number has one fence.
 func (w *Worker) Fence(s *snowfence.Scheme) (*Fence, error) {
 	if err := w.r.fits(s); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// TestWhatTheOriginalDoesIsNoticed: within a third of the TTL the generator is
-// sealed, the key is left alone, and another number is taken.
+// TestWhatTheOriginalDoesIsNoticed: within a third of the TTL the generator
+// is sealed, the key is left alone, and another number is taken.
 func TestWhatTheOriginalDoesIsNoticed(t *testing.T) {
 	for name, do := range map[string]func(s *simulated, n int64){
 		"takes":         func(s *simulated, n int64) { s.set(n, time.Hour) },
@@ -112,8 +112,8 @@ func TestNoAcknowledgedRenewal(t *testing.T) {
 	}
 }
 
-// TestACallThatHangsDelaysNothing: the number ends although the client does not
-// return.
+// TestACallThatHangsDelaysNothing: the number ends although the client does
+// not return.
 func TestACallThatHangsDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
@@ -134,8 +134,8 @@ func TestACallThatHangsDelaysNothing(t *testing.T) {
 	})
 }
 
-// TestALateAcknowledgementComesTooLate: it is not used after the TTL, as after
-// a pause of this process.
+// TestALateAcknowledgementComesTooLate: it is not used after the TTL, as
+// after a pause of this process.
 func TestALateAcknowledgementComesTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
@@ -160,8 +160,8 @@ func TestALateAcknowledgementComesTooLate(t *testing.T) {
 	})
 }
 
-// TestARenewalWithoutAnAnswer is repeated, and the number stays ours whether it
-// was done or not.
+// TestARenewalWithoutAnAnswer is repeated, and the number stays ours
+// whether it was done or not.
 func TestARenewalWithoutAnAnswer(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -200,8 +200,9 @@ func TestARenewalWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAGiveBackKeepsTheTicksThatWereUsed: the next holder begins above them,
-// although its clock is right and the clock of the last one was ahead.
+// TestAGiveBackKeepsTheTicksThatWereUsed: the next holder begins above
+// them, although its clock is right and the clock of the last one was
+// ahead.
 func TestAGiveBackKeepsTheTicksThatWereUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
@@ -313,8 +314,8 @@ func TestANumberThatSettlesIsGivenBackWhenNobodyWaits(t *testing.T) {
 	})
 }
 
-// TestTheClockOfRedisGoesBack: what was granted stays below the expiry, which
-// is not lowered.
+// TestTheClockOfRedisGoesBack: what was granted stays below the expiry,
+// which is not lowered.
 func TestTheClockOfRedisGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
@@ -340,8 +341,8 @@ func TestTheClockOfRedisGoesBack(t *testing.T) {
 	})
 }
 
-// TestTheClockOfRedisGoesAhead: the key expires earlier than we meant, and IDs
-// end before it.
+// TestTheClockOfRedisGoesAhead: the key expires earlier than we meant, and
+// IDs end before it.
 func TestTheClockOfRedisGoesAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
@@ -392,8 +393,8 @@ func TestGrantsEndWhereRedisSaid(t *testing.T) {
 	})
 }
 
-// TestTheMillisecondIsOurOwn: the original's is a whole number of seconds after
-// its command.
+// TestTheMillisecondIsOurOwn: the original's is a whole number of seconds
+// after its command.
 func TestTheMillisecondIsOurOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()

@@ -1,7 +1,8 @@
-// Columns fails where a Go file has lines that are too long to read: comments
-// over 80 columns, and code over 120. A tab counts four. Excepted are generated
-// files, raw strings (SQL, pages), rows of tables in tests, the output of
-// examples, code inside comments, and words without a space to break at.
+// Columns fails where a Go file has lines that are too long to read:
+// comments over 76 columns, and code over 120. A tab counts four. Excepted
+// are generated files, raw strings (SQL, pages), rows of tables in tests,
+// the output of examples, code inside comments, and words without a space
+// to break at.
 //
 //	columns FILE...
 package main
@@ -18,12 +19,13 @@ import (
 )
 
 const (
-	commentWidth = 80
+	commentWidth = 76
 	codeWidth    = 120
 	tabWidth     = 4
 )
 
-// verbatim is a line of a comment that cannot be broken: code, or a directive.
+// verbatim is a line of a comment that cannot be broken: code, or a
+// directive.
 var verbatim = regexp.MustCompile(`^//(\t|[a-z]+:)`)
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
@@ -78,8 +80,8 @@ func long(src []byte, test bool) (out []line) {
 	return out
 }
 
-// kinds returns which lines, counted from 1, are comments alone, and which have
-// a part of a raw string.
+// kinds returns which lines, counted from 1, are comments alone, and which
+// have a part of a raw string.
 func kinds(src []byte) (comment, raw map[int]bool) {
 	comment, raw = map[int]bool{}, map[int]bool{}
 	files := token.NewFileSet()

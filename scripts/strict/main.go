@@ -1,12 +1,12 @@
-// Strict runs go test with the given arguments, and succeeds only if every test
-// ran and passed. A skipped test fails the run, unless SNOWFENCE_LEAVE_OUT asks
-// for it, or -short leaves it to make full. It prints one line for each
-// package, and the whole output of failed and skipped tests. For a package that
-// was stopped, it prints the tests that had not ended, their output, and the
-// reason.
+// Strict runs go test with the given arguments, and succeeds only if every
+// test ran and passed. A skipped test fails the run, unless
+// SNOWFENCE_LEAVE_OUT asks for it, or -short leaves it to make full. It
+// prints one line for each package, and the whole output of failed and
+// skipped tests. For a package that was stopped, it prints the tests that
+// had not ended, their output, and the reason.
 //
-// Plain go test is for machines with nothing installed, where tests may skip;
-// this is for make test, where nothing may.
+// Plain go test is for machines with nothing installed, where tests may
+// skip; this is for make test, where nothing may.
 package main
 
 import (

@@ -33,8 +33,8 @@ type test struct {
 	out     strings.Builder
 }
 
-// report writes the news in a stream of events, and counts the tests that were
-// skipped.
+// report writes the news in a stream of events, and counts the tests that
+// were skipped.
 type report struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -124,8 +124,8 @@ func (r *report) testOf(e event) *test {
 	return t
 }
 
-// writePackage writes the line of a package, and if it failed, also the output
-// of its unfinished tests.
+// writePackage writes the line of a package, and if it failed, also the
+// output of its unfinished tests.
 func (r *report) writePackage(e event, out string) {
 	switch e.Action {
 	case "pass":
@@ -169,8 +169,8 @@ func (r *report) writeUnfinished(pkg string) string {
 	return why
 }
 
-// unendedTests returns the tests of a package that have not ended, in the order
-// in which they began.
+// unendedTests returns the tests of a package that have not ended, in the
+// order in which they began.
 func (r *report) unendedTests(pkg string) []string {
 	tests := r.open[pkg]
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(tests)), func(name string) bool { return name == "" })
@@ -178,8 +178,8 @@ func (r *report) unendedTests(pkg string) []string {
 	return names
 }
 
-// runningTests names the tests of a package that were under way: of a test with
-// subtests only those.
+// runningTests names the tests of a package that were under way: of a test
+// with subtests only those.
 func (r *report) runningTests(pkg string, now time.Time) string {
 	var which []string
 	names := r.unendedTests(pkg)
@@ -199,8 +199,8 @@ func (r *report) writeInterrupted(why string, now time.Time) {
 	r.writeStopped(why, now)
 }
 
-// writeEnd names the unfinished tests when the go command ended, and once more
-// the failed packages.
+// writeEnd names the unfinished tests when the go command ended, and once
+// more the failed packages.
 func (r *report) writeEnd(now time.Time) {
 	r.writeStopped("the go command ended", now)
 	if len(r.lines) > 0 {

@@ -1,6 +1,6 @@
-// Package release rehearses a release: it packs the modules of this repository
-// as a module proxy serves them, and installs them from there as users do.
-// Nothing is published.
+// Package release rehearses a release: it packs the modules of this
+// repository as a module proxy serves them, and installs them from there as
+// users do. Nothing is published.
 package release
 
 import (
@@ -24,8 +24,8 @@ import (
 // root is the import path of the library, and the beginning of all others.
 const root = "github.com/snowfence/snowfence"
 
-// unreleased lists the modules that only this repository imports. They get no
-// tag.
+// unreleased lists the modules that only this repository imports. They get
+// no tag.
 var unreleased = map[string]bool{
 	root + "/lab":                 true,
 	root + "/integrations":        true, // examples, compiled and run
@@ -44,12 +44,14 @@ type Module struct {
 // Ours reports whether a module is one of this repository.
 func Ours(path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
-// Tag returns the tag by which the go command finds version v of the module.
+// Tag returns the tag by which the go command finds version v of the
+// module.
 func (m Module) Tag(v string) string { return path.Join(m.Dir, v) }
 
-// Modules reads the modules in go.work of the repository in dir that get tags,
-// each after those that it requires, and their version. It fails if one has a
-// replace directive, or if they require other versions of each other.
+// Modules reads the modules in go.work of the repository in dir that get
+// tags, each after those that it requires, and their version. It fails if
+// one has a replace directive, or if they require other versions of each
+// other.
 func Modules(dir string) ([]Module, string, error) {
 	file := filepath.Join(dir, "go.work")
 	text, err := os.ReadFile(file)
@@ -126,9 +128,9 @@ func order(all []Module) ([]Module, error) {
 }
 
 // Pack writes version v of the modules into the folder proxy, as
-// GOPROXY=file://… reads it, and returns the sizes of the zip files by module
-// path. It takes the files of the repository in dir, also those that are not
-// committed yet.
+// GOPROXY=file://… reads it, and returns the sizes of the zip files by
+// module path. It takes the files of the repository in dir, also those that
+// are not committed yet.
 func Pack(dir, proxy, v string, modules []Module) (map[string]int64, error) {
 	tree, err := snapshot(dir)
 	if err != nil {
@@ -144,9 +146,9 @@ func Pack(dir, proxy, v string, modules []Module) (map[string]int64, error) {
 	return sizes, nil
 }
 
-// snapshot copies the files that git knows or would add into a repository with
-// one commit, because a zip is made from a commit. The caller removes the
-// folder.
+// snapshot copies the files that git knows or would add into a repository
+// with one commit, because a zip is made from a commit. The caller removes
+// the folder.
 func snapshot(dir string) (string, error) {
 	tree, err := os.MkdirTemp("", "snowfence-release-")
 	if err != nil {

@@ -21,8 +21,8 @@ var (
 
 const repository = "../.."
 
-// user is a user with an empty module cache, who reaches our modules by a file
-// proxy, and others' in the module cache of this machine.
+// user is a user with an empty module cache, who reaches our modules by a
+// file proxy, and others' in the module cache of this machine.
 type user struct {
 	version string
 	modules []Module
@@ -53,12 +53,14 @@ func newUser(t *testing.T) *user {
 	return u
 }
 
-// lacking finds the modules that the go command did not find in the proxies.
+// lacking finds the modules that the go command did not find in the
+// proxies.
 var lacking = regexp.MustCompile(`(\S+@v\S+): reading file://\S+: no such file or directory`)
 
-// run runs a command line in dir and returns what it printed. Where it lacks
-// modules of others, run loads them into the module cache of this machine, and
-// begins again: what counts is the run that needs nothing but files.
+// run runs a command line in dir and returns what it printed. Where it
+// lacks modules of others, run loads them into the module cache of this
+// machine, and begins again: what counts is the run that needs nothing but
+// files.
 func (u *user) run(t *testing.T, dir, line string) string {
 	t.Helper()
 	for tried := map[string]bool{}; ; {
@@ -200,8 +202,8 @@ func TestInstall(t *testing.T) {
 		return // the program's dependencies take minutes to compile
 	}
 	u := newUser(t)
-	// Nothing is compiled yet, as for a user who just installed Go. Without C,
-	// as what we release.
+	// Nothing is compiled yet, as for a user who just installed Go. Without
+	// C, as what we release.
 	u.env = append(u.env, "GOCACHE="+t.TempDir(), "CGO_ENABLED=0")
 	dir := t.TempDir()
 	at := root + "/cmd/snowfence@" + u.version

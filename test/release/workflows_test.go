@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// firstMatch returns what a pattern's group finds in a file of the repository,
-// split at commas and spaces.
+// firstMatch returns what a pattern's group finds in a file of the
+// repository, split at commas and spaces.
 func firstMatch(t *testing.T, file, pattern string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(repository, file))
@@ -55,8 +55,8 @@ func TestDependabotKnowsEachModule(t *testing.T) {
 	}
 }
 
-// A tag of an action can be moved to other code. A digest cannot; Dependabot
-// raises both.
+// A tag of an action can be moved to other code. A digest cannot;
+// Dependabot raises both.
 func TestActionsAreByDigest(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(repository, ".github/workflows/*.yml"))
 	if err != nil || len(files) == 0 {
@@ -76,7 +76,8 @@ func TestActionsAreByDigest(t *testing.T) {
 	}
 }
 
-// What a workflow runs can be tried here: a verb of the Makefile, or a script.
+// What a workflow runs can be tried here: a verb of the Makefile, or a
+// script.
 func TestWorkflowsCallVerbsThatExist(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository, "Makefile"))
 	if err != nil {

@@ -31,8 +31,8 @@ type Agent struct {
 // least is the smallest unit of an agent, in nodes, if the layout has room.
 const least = 16
 
-// unitOf returns how many nodes an agent leases together in a namespace with
-// this unit and these nodes.
+// unitOf returns how many nodes an agent leases together in a namespace
+// with this unit and these nodes.
 func unitOf(unit, nodes int64) int {
 	n := max(unit, 1)
 	for n < least && n*2 <= nodes {
@@ -76,8 +76,8 @@ func New(
 	return a, nil
 }
 
-// Ended delivers the reason why the agent can lease no more: the namespace was
-// changed or deleted. A new agent reads the namespace again.
+// Ended delivers the reason why the agent can lease no more: the namespace
+// was changed or deleted. A new agent reads the namespace again.
 func (a *Agent) Ended() <-chan error { return a.source.endReason }
 
 // unit leases a unit, and sublets its nodes.

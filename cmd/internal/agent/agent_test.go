@@ -22,8 +22,8 @@ import (
 	"github.com/snowfence/snowfence/remote"
 )
 
-// patience is how long a test waits for what has to happen on a machine that is
-// busy.
+// patience is how long a test waits for what has to happen on a machine
+// that is busy.
 const patience = time.Minute
 
 // rig is a store with a namespace in units of 16 nodes.
@@ -122,8 +122,9 @@ func (r *rig) held() (nodes []int64) {
 	return nodes
 }
 
-// An agent hands out nodes of one unit, over a store and over a server; IDs of
-// its own and of its holders differ; each user has a quarter of the unit.
+// An agent hands out nodes of one unit, over a store and over a server; IDs
+// of its own and of its holders differ; each user has a quarter of the
+// unit.
 func TestAgent(t *testing.T) {
 	for name, source := range map[string]func(*rig) wire.Server{
 		"store":  (*rig).overStore,
@@ -261,7 +262,8 @@ func TestAgentOverHTTP(t *testing.T) {
 	}
 }
 
-// After its namespace was changed, an agent says so and can lease nothing more.
+// After its namespace was changed, an agent says so and can lease nothing
+// more.
 func TestAgentOfAChangedNamespace(t *testing.T) {
 	r := newRig(t)
 	r.ttl = time.Second // it looks at the store three times as often
@@ -299,7 +301,8 @@ func TestAgentNeedsNodes(t *testing.T) {
 	}
 }
 
-// Without a unit, an agent leases 16 nodes together, or as many as there are.
+// Without a unit, an agent leases 16 nodes together, or as many as there
+// are.
 func TestUnitOf(t *testing.T) {
 	for _, c := range []struct{ unit, nodes, want int64 }{
 		{1, 1024, 16}, {0, 1024, 16}, {64, 1024, 64}, {4, 1024, 16}, {1, 8, 8}, {1, 1, 1},

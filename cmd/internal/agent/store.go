@@ -1,5 +1,5 @@
-// Package agent has the parts of a server over other servers: it leases units
-// from them, and hands out their nodes to the programs of one host.
+// Package agent has the parts of a server over other servers: it leases
+// units from them, and hands out their nodes to the programs of one host.
 package agent
 
 import (
@@ -16,8 +16,9 @@ var errNoStore = errors.New("an agent has no store: ask its server, or use its s
 
 // namespaceStore knows one namespace, and keeps no nodes.
 //
-// Invariant: no record of a node is ever written, so nothing can be leased from
-// it. All nodes that an agent hands out are of units that it leases elsewhere.
+// Invariant: no record of a node is ever written, so nothing can be leased
+// from it. All nodes that an agent hands out are of units that it leases
+// elsewhere.
 type namespaceStore struct{ store.Store }
 
 // Swap implements [store.Store].

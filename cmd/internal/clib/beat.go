@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// beatEvery is how old an ID of a ring can be: so soon after a take the beat
-// rises.
+// beatEvery is how old an ID of a ring can be: so soon after a take the
+// beat rises.
 const beatEvery = 100 * time.Millisecond
 
-// beat is a number in the memory of C that rings compare with the one of their
-// refill. It only rises, over all handles that use its word one after the
-// other.
+// beat is a number in the memory of C that rings compare with the one of
+// their refill. It only rises, over all handles that use its word one after
+// the other.
 //
 // Invariant: a ring reads the beat before it asks for IDs, and after each
-// request the beat rises. So a rise after a loss or a close drops every ID that
-// was taken before.
+// request the beat rises. So a rise after a loss or a close drops every ID
+// that was taken before.
 type beat struct {
 	word *uint64
 	due  atomic.Uint64 // the beat at which a rise was last announced
@@ -24,8 +24,9 @@ type beat struct {
 // raise makes all rings drop their IDs.
 func (b *beat) raise() { atomic.AddUint64(b.word, 1) }
 
-// raiseSoon makes sure that the beat rises soon. It is called before IDs go to
-// a ring. A rise that was announced at the present beat is still to come.
+// raiseSoon makes sure that the beat rises soon. It is called before IDs go
+// to a ring. A rise that was announced at the present beat is still to
+// come.
 func (b *beat) raiseSoon() {
 	now := atomic.LoadUint64(b.word)
 	if due := b.due.Load(); due != now && b.due.CompareAndSwap(due, now) {

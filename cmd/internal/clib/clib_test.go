@@ -103,8 +103,8 @@ func TestTheSameNumberTwiceInOneProcess(t *testing.T) {
 	wantStatus(t, err, OK)
 }
 
-// Close raises the beat, so that what rings hold is dropped; a ring that reads
-// the beat from then on gets nothing.
+// Close raises the beat, so that what rings hold is dropped; a ring that
+// reads the beat from then on gets nothing.
 func TestCloseRaisesTheBeat(t *testing.T) {
 	l := newLibrary()
 	h, err := l.OpenStatic("", 1, "")
@@ -120,9 +120,9 @@ func TestCloseRaisesTheBeat(t *testing.T) {
 	}
 }
 
-// A forked child reads 0 as the beat of every ring, so no ring of the parent
-// may have seen 0: not the first one of the first handle either, whose grant of
-// node 0 has nothing but zeros.
+// A forked child reads 0 as the beat of every ring, so no ring of the
+// parent may have seen 0: not the first one of the first handle either,
+// whose grant of node 0 has nothing but zeros.
 func TestTheBeatIsNeverZero(t *testing.T) {
 	for node := range int64(2) {
 		l := newLibrary()
@@ -165,8 +165,8 @@ func TestTheBeatRisesAfterTakes(t *testing.T) {
 	}
 }
 
-// Threads take at the same time, some while the beat rises: after each take it
-// rises.
+// Threads take at the same time, some while the beat rises: after each take
+// it rises.
 func TestTheBeatMissesNoTake(t *testing.T) {
 	l := newLibrary()
 	h, err := l.OpenStatic("", 1, "lead=1000")
@@ -233,7 +233,8 @@ func TestCloseOnce(t *testing.T) {
 	}
 }
 
-// A layout of few IDs: what a ring takes needs no waiting after the first one.
+// A layout of few IDs: what a ring takes needs no waiting after the first
+// one.
 func TestTakeWaitsForOneID(t *testing.T) {
 	l := newLibrary()
 	h, err := l.OpenStatic("time=41,node=20,seq=2,tick=20ms,epoch=2025-01-01T00:00:00Z", 1, "")
@@ -265,8 +266,8 @@ func (f *lossy) Bind(seal func() int64) (func(), error) {
 	return func() {}, nil
 }
 
-// When a fence takes its grant back, the generator is sealed first and the beat
-// rises then: a ring that refilled in between holds nothing.
+// When a fence takes its grant back, the generator is sealed first and the
+// beat rises then: a ring that refilled in between holds nothing.
 func TestLossRaisesTheBeatAfterTheSeal(t *testing.T) {
 	l := newLibrary()
 	s, err := snowfence.NewScheme(snowfence.Default())
@@ -293,7 +294,8 @@ func TestLossRaisesTheBeatAfterTheSeal(t *testing.T) {
 	}
 }
 
-// The beat rises when a fence grants something else, and not when it renews.
+// The beat rises when a fence grants something else, and not when it
+// renews.
 func TestAnotherGrantRaisesTheBeat(t *testing.T) {
 	var word uint64
 	f := &granting{grant: snowfence.Grant{Node: 1, From: 10, Until: 20}}

@@ -33,16 +33,16 @@ type settings struct {
 	workerBits, seqLen uint8
 }
 
-// Registration names the source of worker numbers, as snow-drift's RegisterOne
-// does.
+// Registration names the source of worker numbers, as snow-drift's
+// RegisterOne does.
 type Registration struct {
 	Address, Password, MasterName string
 	DB, Min, Max, Count, Life     int32
 }
 
 // Register gives back the process's worker numbers, and takes others. Its
-// results are as in the original: -2 alone for a configuration that cannot be
-// used, -1 for a number that is missing.
+// results are as in the original: -2 alone for a configuration that cannot
+// be used, -1 for a number that is missing.
 func (d *Drift) Register(r Registration) ([]int32, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,8 +77,8 @@ func (d *Drift) endGenerator() error {
 // Validate reports whether the process holds a number.
 func (d *Drift) Validate(worker int32) bool { return validate(worker) }
 
-// SetOptions begins a generator for a worker number. A length of 0 means the
-// default. After an error no ID can be made.
+// SetOptions begins a generator for a worker number. A length of 0 means
+// the default. After an error no ID can be made.
 func (d *Drift) SetOptions(worker uint32, workerBits, seqLen uint8) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence/compat/idgen"
 )
 
-// newDrift returns the calls of snow-drift without a generator, which is one
-// for the process.
+// newDrift returns the calls of snow-drift without a generator, which is
+// one for the process.
 func newDrift(t *testing.T) *Drift {
 	t.Cleanup(func() {
 		if err := idgen.Close(); err != nil {
@@ -38,8 +38,8 @@ func TestDriftOptions(t *testing.T) {
 	}
 }
 
-// A process that asked Redis for a number makes IDs with what it got, or none:
-// also when it got nothing, and when it had a bare number before.
+// A process that asked Redis for a number makes IDs with what it got, or
+// none: also when it got nothing, and when it had a bare number before.
 func TestDriftBareNumbersEndAtRegistration(t *testing.T) {
 	for name, ask := range map[string]func(d *Drift){
 		"unusable":    func(d *Drift) { _, _ = d.Register(Registration{Count: 1, Max: 63, Life: 1}) },

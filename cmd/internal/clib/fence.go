@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// watched is a fence that raises the beat when its grant is lost, or is another
-// one.
+// watched is a fence that raises the beat when its grant is lost, or is
+// another one.
 type watched struct {
 	snowfence.Fence
 	beat *beat
@@ -17,8 +17,9 @@ type watched struct {
 	last snowfence.Grant // with Until 0
 }
 
-// Bind implements [snowfence.Binder]. The beat rises after the seal, because a
-// ring that refills before the seal would keep IDs until the beat rises again.
+// Bind implements [snowfence.Binder]. The beat rises after the seal,
+// because a ring that refills before the seal would keep IDs until the beat
+// rises again.
 func (w *watched) Bind(seal func() int64) (func(), error) {
 	b, ok := w.Fence.(snowfence.Binder)
 	if !ok {

@@ -21,8 +21,8 @@ var expired = func() context.Context {
 	return ctx
 }()
 
-// startGenerator makes a generator on a fence, and its handle. give is called
-// when it ends, also if it does not begin.
+// startGenerator makes a generator on a fence, and its handle. give is
+// called when it ends, also if it does not begin.
 func (l *Library) startGenerator(fence snowfence.Fence, o *options, give func() error) (Handle, error) {
 	if err := fence.Scheme().Layout().CheckSpread(o.spread); err != nil {
 		return 0, errors.Join(InvalidError("option spread=%d: %w", o.spread, err), give())
@@ -62,8 +62,8 @@ func (l *Library) Fill(h Handle, dst []snowfence.ID) (n int, err error) {
 	return e.ids.gen.Fill(context.Background(), dst)
 }
 
-// Take writes at least one new ID to dst, and the others that need no waiting.
-// They are for a ring, which drops them when the beat rises.
+// Take writes at least one new ID to dst, and the others that need no
+// waiting. They are for a ring, which drops them when the beat rises.
 func (l *Library) Take(h Handle, dst []snowfence.ID) (n int, err error) {
 	e, err := l.findEntry(h, false)
 	if err != nil || len(dst) == 0 {

@@ -9,9 +9,9 @@ import (
 )
 
 // Handle is a slot and its generation. C sees it as a pointer that nobody
-// follows. Its bits: 16 of magic, which no address of a program has, 32 of the
-// generation, one of the kind, 15 of the slot. The shim reads the slot, because
-// it is the index of the beat.
+// follows. Its bits: 16 of magic, which no address of a program has, 32 of
+// the generation, one of the kind, 15 of the slot. The shim reads the slot,
+// because it is the index of the beat.
 type Handle uint64
 
 const (

@@ -16,8 +16,8 @@ import (
 	"github.com/snowfence/snowfence/statefile"
 )
 
-// openStore opens a store as the program does: "" is the file of this machine
-// or of this user.
+// openStore opens a store as the program does: "" is the file of this
+// machine or of this user.
 func openStore(ctx context.Context, url string) (*open.Store, error) {
 	if url != "" {
 		return open.Open(ctx, url)
@@ -70,8 +70,8 @@ func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, 
 	}, st.Close)
 }
 
-// holdNode leases a node, and opens a generator on it. It closes the lease's
-// store when the generator ends, also if it does not begin.
+// holdNode leases a node, and opens a generator on it. It closes the
+// lease's store when the generator ends, also if it does not begin.
 func (l *Library) holdNode(
 	ctx context.Context, s *snowfence.Scheme, o *options,
 	take func(ctx context.Context, lo *lease.Options) (*lease.Lease, error), end func() error,
@@ -96,9 +96,9 @@ func (l *Library) holdNode(
 	return l.startGenerator(held, o, func() error { return errors.Join(held.Close(), end()) })
 }
 
-// namespaceScheme returns the scheme of a namespace. On first use it makes the
-// namespace if that is default, or if the store belongs to this machine, as the
-// program does.
+// namespaceScheme returns the scheme of a namespace. On first use it makes
+// the namespace if that is default, or if the store belongs to this
+// machine, as the program does.
 func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *options) (*snowfence.Scheme, error) {
 	wanted := snowfence.Default()
 	var err error
@@ -161,8 +161,9 @@ func (l *Library) OpenStateFile(path, layout string, node int64, optionText stri
 	return l.startGenerator(fence, o, file.Close)
 }
 
-// OpenStatic returns the handle of a generator for a bare node number. A number
-// that was open before in this process goes on above the IDs that it had.
+// OpenStatic returns the handle of a generator for a bare node number. A
+// number that was open before in this process goes on above the IDs that it
+// had.
 func (l *Library) OpenStatic(layout string, node int64, optionText string) (Handle, error) {
 	o, err := parseOptions(optionText, onStatic)
 	if err != nil {

@@ -139,9 +139,9 @@ func parseOptions(text string, d door) (*options, error) {
 	return o, nil
 }
 
-// pairs splits a text at its commas, except inside the spec of a layout: up to
-// the next option, the text after layout= belongs to it. So does node=, once,
-// because specs have it too.
+// pairs splits a text at its commas, except inside the spec of a layout: up
+// to the next option, the text after layout= belongs to it. So does node=,
+// once, because specs have it too.
 func pairs(text string) (all []string) {
 	for pair := range strings.SplitSeq(text, ",") {
 		name, _, _ := strings.Cut(pair, "=")
@@ -174,8 +174,8 @@ func known(d door) string {
 	return strings.Join(names, ", ")
 }
 
-// schemeOf returns the scheme of a layout's text; "" means the default one. The
-// layout must have the node.
+// schemeOf returns the scheme of a layout's text; "" means the default one.
+// The layout must have the node.
 func (o *options) schemeOf(text string, node int64) (*snowfence.Scheme, error) {
 	l, err := snowfence.Default(), error(nil)
 	if text != "" {

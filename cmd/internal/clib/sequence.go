@@ -86,8 +86,8 @@ func openServed(ctx context.Context, url, name string) (*numbers, error) {
 	return n, nil
 }
 
-// NextNumber returns a number of a sequence. It waits for the store as long as
-// generators do.
+// NextNumber returns a number of a sequence. It waits for the store as long
+// as generators do.
 func (l *Library) NextNumber(h Handle) (int64, error) {
 	e, err := l.findEntry(h, true)
 	if err != nil {
@@ -109,8 +109,8 @@ func (l *Library) NextNumber(h Handle) (int64, error) {
 const serialRoom = 128
 
 // NextSerial takes a number, and writes its text and a zero byte to buf. It
-// returns the length of the text. No number is taken for a buffer that may be
-// too small.
+// returns the length of the text. No number is taken for a buffer that may
+// be too small.
 func (l *Library) NextSerial(h Handle, buf []byte) (int, error) {
 	if len(buf) < serialRoom {
 		return 0, coded{TooSmall, fmt.Errorf("the text of a number needs a buffer of %d bytes; this one has %d",
@@ -141,8 +141,8 @@ func (l *Library) NextSerial(h Handle, buf []byte) (int, error) {
 	return n, nil
 }
 
-// CloseSequence ends the use of a sequence; a dense one gives back the numbers
-// that were not given out.
+// CloseSequence ends the use of a sequence; a dense one gives back the
+// numbers that were not given out.
 func (l *Library) CloseSequence(h Handle) error {
 	e, err := l.leaveHandle(h, true)
 	if err != nil {

@@ -14,14 +14,15 @@ import (
 	"github.com/snowfence/snowfence/remote"
 )
 
-// urlOf returns the URL of a store or of servers that a program gave, or else
-// SNOWFENCE_STORE.
+// urlOf returns the URL of a store or of servers that a program gave, or
+// else SNOWFENCE_STORE.
 func urlOf(given string) string { return cmp.Or(given, os.Getenv("SNOWFENCE_STORE")) }
 
 // tokenEnv names the file of the token for servers that ask for one.
 const tokenEnv = "SNOWFENCE_TOKEN_FILE"
 
-// dial returns a client of the servers of a URL, which are several with commas.
+// dial returns a client of the servers of a URL, which are several with
+// commas.
 func dial(url string) (*remote.Client, error) {
 	o := &remote.Options{}
 	if path := os.Getenv(tokenEnv); path != "" {
@@ -53,8 +54,8 @@ func (l *Library) openServer(ctx context.Context, url, namespace string, o *opti
 	}, c.Close)
 }
 
-// servedScheme returns the scheme of a namespace of servers, with the secrets
-// of the options or those that the server hands out.
+// servedScheme returns the scheme of a namespace of servers, with the
+// secrets of the options or those that the server hands out.
 func servedScheme(ctx context.Context, c *remote.Client, namespace string, o *options) (*snowfence.Scheme, error) {
 	var s *snowfence.Scheme
 	var err error

@@ -30,7 +30,8 @@ func stop(t *testing.T, p interface{ Stop(context.Context) error }) {
 	}
 }
 
-// startAgent starts an agent over a store with the namespace jobs, on a socket.
+// startAgent starts an agent over a store with the namespace jobs, on a
+// socket.
 func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string) *serve.Process {
 	t.Helper()
 	c := serve.Config{HTTP: "unix:" + socket, ReadyFor: []string{"jobs"}, Logger: slog.New(slog.DiscardHandler)}
@@ -47,8 +48,8 @@ func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string
 	return p
 }
 
-// A program leases its node from the agent of its host, and goes on while the
-// agent is unreachable.
+// A program leases its node from the agent of its host, and goes on while
+// the agent is unreachable.
 func TestAgent(t *testing.T) {
 	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {

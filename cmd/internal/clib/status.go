@@ -1,6 +1,6 @@
 // Package clib has the work of the C library, without C: handles, options,
-// status codes and the beat by which rings of C threads learn that their IDs
-// are old.
+// status codes and the beat by which rings of C threads learn that their
+// IDs are old.
 package clib
 
 import (
@@ -18,8 +18,8 @@ import (
 // numbers.
 type Status int
 
-// The statuses that the Go part returns. The shim has more of its own: forked
-// and not loaded.
+// The statuses that the Go part returns. The shim has more of its own:
+// forked and not loaded.
 const (
 	OK         Status = 0
 	Fenced     Status = 1
@@ -81,8 +81,8 @@ func StatusOf(err error) Status {
 	return Store
 }
 
-// TextOf returns the text of an error in the words of C: it names options of C,
-// not of Go.
+// TextOf returns the text of an error in the words of C: it names options
+// of C, not of Go.
 func TextOf(err error) string {
 	text := err.Error()
 	for _, prefix := range [...]string{"snowfence: ", "lease: ", "nodes: ", "remote: "} {

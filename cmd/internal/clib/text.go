@@ -7,15 +7,15 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// schemes keeps the schemes of layouts that were decoded with, because to read
-// a spec takes longer than to decode.
+// schemes keeps the schemes of layouts that were decoded with, because to
+// read a spec takes longer than to decode.
 type schemes struct {
 	mu       sync.RWMutex
 	byLayout map[string]*snowfence.Scheme
 }
 
-// mostSchemes limits the schemes that are kept, in case a program uses ever new
-// layouts.
+// mostSchemes limits the schemes that are kept, in case a program uses ever
+// new layouts.
 const mostSchemes = 64
 
 // Texts decodes, formats and parses IDs, without a handle.

@@ -29,7 +29,8 @@ func TestTextsNameOptionsOfC(t *testing.T) {
 	}
 }
 
-// A namespace of a store of many machines is made by hand, as the error says.
+// A namespace of a store of many machines is made by hand, as the error
+// says.
 func TestNamespaceThatDoesNotExist(t *testing.T) {
 	st := &open.Store{Leases: store.NewMemory(), Name: "postgres://db"}
 	o := &options{}

@@ -1,6 +1,6 @@
-// Package dashboard is the web page of a server: its work, its store, a decoder
-// of IDs and a planner of layouts. Its sources are in web; web/dist, built from
-// them, is part of the program.
+// Package dashboard is the web page of a server: its work, its store, a
+// decoder of IDs and a planner of layouts. Its sources are in web;
+// web/dist, built from them, is part of the program.
 package dashboard
 
 import (
@@ -37,8 +37,8 @@ type Dashboard struct {
 	wait    sync.WaitGroup
 }
 
-// Mount adds the page at /dashboard/, a redirection from /, and its data below
-// /dashboard/api/. Close ends its background work.
+// Mount adds the page at /dashboard/, a redirection from /, and its data
+// below /dashboard/api/. Close ends its background work.
 func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	ctx, end := context.WithCancel(context.Background())
 	d := &Dashboard{cfg: cfg, life: ctx, end: end}
@@ -70,7 +70,8 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	return d
 }
 
-// Close ends all streams, so that a stop does not wait for pages that are open.
+// Close ends all streams, so that a stop does not wait for pages that are
+// open.
 func (d *Dashboard) Close() {
 	d.end()
 	d.wait.Wait()
@@ -86,8 +87,8 @@ func (d *Dashboard) authorize(r *http.Request, namespace string) (*server.Identi
 	return id, id.Authorize(server.VerbRead, namespace, 1)
 }
 
-// checkAgain is ask for a stream that goes on: tokens are taken away, and lose
-// rights.
+// checkAgain is ask for a stream that goes on: tokens are taken away, and
+// lose rights.
 func (d *Dashboard) checkAgain(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {

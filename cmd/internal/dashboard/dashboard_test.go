@@ -106,7 +106,8 @@ func (b *bench) ask(t *testing.T, method, path, secret, body string) (*http.Resp
 	return resp, string(text)
 }
 
-// follow opens a stream and calls see with each event until it returns true.
+// follow opens a stream and calls see with each event until it returns
+// true.
 func (b *bench) follow(t *testing.T, path, secret string, see func(kind, data string) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -150,8 +151,8 @@ func decodeJSON[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// The page is there, everything in it is too, and nothing that the policy would
-// keep from running is in it.
+// The page is there, everything in it is too, and nothing that the policy
+// would keep from running is in it.
 func TestPage(t *testing.T) {
 	b := newBench(t)
 	if resp, _ := b.ask(t, "GET", "/", "", ""); resp.StatusCode != http.StatusFound ||
@@ -285,7 +286,8 @@ func TestRateOfTokens(t *testing.T) {
 	}
 }
 
-// The rate goes up while IDs are made, and the first look tells of the past.
+// The rate goes up while IDs are made, and the first look tells of the
+// past.
 func TestStreamTellsRates(t *testing.T) {
 	b := newBench(t)
 	b.namespace(t, "orders", "twitter")
@@ -375,7 +377,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// A lease shows in the map and in the list, with what is known of its holder.
+// A lease shows in the map and in the list, with what is known of its
+// holder.
 func TestLeaseShows(t *testing.T) {
 	b := newBench(t)
 	b.namespace(t, "orders", "twitter")

@@ -10,8 +10,9 @@ import (
 )
 
 // decode is POST /dashboard/api/decode
-// {"text":"…","namespace":"…","layout":"…"}: what "snowfence decode" says of a
-// text. With neither a namespace nor a layout all that are known are tried.
+// {"text":"…","namespace":"…","layout":"…"}: what "snowfence decode" says
+// of a text. With neither a namespace nor a layout all that are known are
+// tried.
 func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 	var q struct {
 		Text      string `json:"text"`
@@ -62,8 +63,8 @@ func (d *Dashboard) viewOf(r *http.Request, id *server.Identity, namespace strin
 	return []*show.View{spaceView(sp)}, nil
 }
 
-// knownViews returns the layouts of the namespaces that are open, because no
-// store is asked for a guess, and those known.
+// knownViews returns the layouts of the namespaces that are open, because
+// no store is asked for a guess, and those known.
 func (d *Dashboard) knownViews(id *server.Identity) (list []*show.View, err error) {
 	for _, sp := range d.cfg.Service.Spaces() {
 		if !id.Sees(sp.Name) {

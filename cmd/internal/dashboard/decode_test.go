@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-// The page gets what "snowfence decode" says, of namespaces, of layouts that
-// have names, and of a guess.
+// The page gets what "snowfence decode" says, of namespaces, of layouts
+// that have names, and of a guess.
 func TestDecode(t *testing.T) {
 	b := newBench(t)
 	b.namespace(t, "orders", "twitter")

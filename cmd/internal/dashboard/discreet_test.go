@@ -16,8 +16,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// talkative is a store that can fail, and says where it is and who the server
-// is to it when it does.
+// talkative is a store that can fail, and says where it is and who the
+// server is to it when it does.
 type talkative struct {
 	*store.Memory
 	err  error
@@ -58,9 +58,9 @@ func (s *talkative) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// What the page is told of a store that is unreachable, of a lease that is not
-// renewed, and of a namespace with a key, has nothing in it that is for the log
-// alone.
+// What the page is told of a store that is unreachable, of a lease that is
+// not renewed, and of a namespace with a key, has nothing in it that is for
+// the log alone.
 func TestNothingSecret(t *testing.T) {
 	const password, host, user, key, token = "hunter2-of-the-store", "db.example:5432", "ids-user",
 		"00112233445566778899aabbccddeeff", "token-of-a-reader"

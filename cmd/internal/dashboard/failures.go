@@ -25,7 +25,8 @@ var callers = []string{
 	server.NoSequence.Name(), server.NoPeriod.Name(),
 }
 
-// failures remembers how often requests and round trips to the store failed.
+// failures remembers how often requests and round trips to the store
+// failed.
 type failures struct {
 	totals [][]failure // the totals at the last samples, at most a minute of them, oldest first
 	ours   []float32   // failed requests a second, of all samples

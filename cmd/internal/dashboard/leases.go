@@ -21,8 +21,8 @@ type leaseRow struct {
 	Nodes int64           `json:"nodes"`
 	Parts string          `json:"parts,omitempty"` // of a node that has several
 	State byte            `json:"state"`
-	// How far the holder's clock is ahead, in milliseconds; a lower bound when
-	// Within is missing.
+	// How far the holder's clock is ahead, in milliseconds; a lower bound
+	// when Within is missing.
 	Offset *int64 `json:"offset,omitempty"`
 	Within *int64 `json:"within,omitempty"`
 }
@@ -38,8 +38,8 @@ const maxRows = 200
 
 // leases is GET
 // /dashboard/api/leases?namespace=&node=&find=&held=&order=&offset=&limit=:
-// blocks of nodes that were ever leased, a page at a time. node is one node;
-// find is a part of a label, or a number.
+// blocks of nodes that were ever leased, a page at a time. node is one
+// node; find is a part of a label, or a number.
 func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	name := q.Get("namespace")
@@ -136,8 +136,8 @@ func sortRows(list []block, order string) {
 	})
 }
 
-// atLeast is how far a clock is off at least, in milliseconds; −1 when that is
-// not known.
+// atLeast is how far a clock is off at least, in milliseconds; −1 when that
+// is not known.
 func (o offset) atLeast() int64 {
 	switch {
 	case !o.isKnown:

@@ -22,8 +22,8 @@ const (
 	cellKinds
 )
 
-// priority says which of several nodes in one square shows: what people look
-// for first.
+// priority says which of several nodes in one square shows: what people
+// look for first.
 var priority = [cellKinds]int{
 	cellNever: 0, cellReserved: 1, cellFree: 2, cellAhead: 3,
 	cellHeld: 4, cellOwn: 5, cellVetoed: 6, cellLate: 7,
@@ -34,8 +34,8 @@ const (
 	maxCells = 1 << 17 // squares of a map; of more nodes several share one
 )
 
-// nodeMap is a namespace's leases as a map shows them. It never changes once it
-// was drawn.
+// nodeMap is a namespace's leases as a map shows them. It never changes
+// once it was drawn.
 type nodeMap struct {
 	*server.View
 	nodes    int64 // of the layout
@@ -78,9 +78,9 @@ func blocks(rows []row) (list []block) {
 // nodes is how many there are in the block.
 func (b block) nodes() int64 { return b.last.end - b.Node }
 
-// sameBlock reports whether the next row is of the same block; its records are
-// written one by one. The unbroken run of granted ticks may be longer on one
-// node than on the next.
+// sameBlock reports whether the next row is of the same block; its records
+// are written one by one. The unbroken run of granted ticks may be longer
+// on one node than on the next.
 func (r *row) sameBlock(next *row) bool {
 	return r.end == next.Node && r.state == next.state && r.Label == next.Label && r.Veto == next.Veto &&
 		r.Holder == next.Holder && r.Held == next.Held && r.Until == next.Until &&
@@ -88,8 +88,8 @@ func (r *row) sameBlock(next *row) bool {
 }
 
 // offset bounds the lead of a holder's clock over this server's, in
-// milliseconds. A record that was written between two views has its writer's
-// time, which lay between the times of the views.
+// milliseconds. A record that was written between two views has its
+// writer's time, which lay between the times of the views.
 type offset struct {
 	isKnown, hasHigh bool
 	low, high        int64 // high only when it is bounded
@@ -152,7 +152,8 @@ func (l *nodeMap) stateOf(r *row) byte {
 	return cellFree
 }
 
-// paintCells makes the cells of the map and counts the nodes by their state.
+// paintCells makes the cells of the map and counts the nodes by their
+// state.
 func (l *nodeMap) paintCells() {
 	l.per = 1
 	for (l.nodes-1)/l.per >= maxCells {
@@ -200,7 +201,8 @@ func (l *nodeMap) rowAt(node int64) *row {
 	return nil
 }
 
-// compareClocks learns from two views how far the clocks of holders are off.
+// compareClocks learns from two views how far the clocks of holders are
+// off.
 func (l *nodeMap) compareClocks(before *nodeMap) {
 	for i := range l.rows {
 		r := &l.rows[i]
@@ -222,8 +224,8 @@ func (l *nodeMap) compareClocks(before *nodeMap) {
 	}
 }
 
-// encodeRuns writes the changed cells as runs: how many to skip, then length ×
-// 8 + kind, all as varints. For a new map, before is nil.
+// encodeRuns writes the changed cells as runs: how many to skip, then
+// length × 8 + kind, all as varints. For a new map, before is nil.
 func encodeRuns(cells, before []byte) []byte {
 	out := []byte{}
 	skipFrom := 0

@@ -164,8 +164,8 @@ func TestManyNodesShareSquares(t *testing.T) {
 	}
 }
 
-// Between two looks the writer's clock showed what is in the record, so that
-// its distance from ours is known to lie in an interval.
+// Between two looks the writer's clock showed what is in the record, so
+// that its distance from ours is known to lie in an interval.
 func TestOffsetsOfClocks(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	l := snowfence.MustLayout("twitter")
@@ -193,8 +193,8 @@ func TestOffsetsOfClocks(t *testing.T) {
 	}
 }
 
-// 131,072 nodes in any state fit into a message that a page takes at once, and
-// a change of one of them takes some bytes.
+// 131,072 nodes in any state fit into a message that a page takes at once,
+// and a change of one of them takes some bytes.
 func TestMapOfAllNodesIsSmall(t *testing.T) {
 	cells := make([]byte, maxCells)
 	r := rand.New(rand.NewPCG(3, 4))

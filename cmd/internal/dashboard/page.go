@@ -15,8 +15,8 @@ import (
 //go:embed all:web/dist
 var built embed.FS
 
-// policy lets the page load the server's own files, and nothing else: no inline
-// script or style, no frame, no form.
+// policy lets the page load the server's own files, and nothing else: no
+// inline script or style, no frame, no form.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
@@ -35,12 +35,12 @@ var kinds = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// pageFile is a file of the page, and the same compressed; nil where that is no
-// smaller.
+// pageFile is a file of the page, and the same compressed; nil where that
+// is no smaller.
 type pageFile struct{ plain, packed []byte }
 
-// pageFiles returns the files of the page by their names. They are compressed
-// once, so that a client that reads slowly holds nothing.
+// pageFiles returns the files of the page by their names. They are
+// compressed once, so that a client that reads slowly holds nothing.
 var pageFiles = sync.OnceValues(func() (map[string]pageFile, error) {
 	files := map[string]pageFile{}
 	err := fs.WalkDir(built, "web/dist", func(name string, e fs.DirEntry, err error) error {
@@ -77,8 +77,8 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// mountPage serves the files of the page. The names of those in assets change
-// with their content.
+// mountPage serves the files of the page. The names of those in assets
+// change with their content.
 func mountPage(mux *http.ServeMux) {
 	mux.HandleFunc("/dashboard/", func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/dashboard/")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A browser that takes gzip gets the large files compressed, and everybody gets
-// the same content.
+// A browser that takes gzip gets the large files compressed, and everybody
+// gets the same content.
 func TestCompressedPage(t *testing.T) {
 	b := newBench(t)
 	large, err := fs.Glob(built, "web/dist/assets/*")

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// plan is POST /dashboard/api/plan {"layout":"…"}: the size and the lifetime of
-// a layout.
+// plan is POST /dashboard/api/plan {"layout":"…"}: the size and the
+// lifetime of a layout.
 func (d *Dashboard) plan(w http.ResponseWriter, r *http.Request) error {
 	if _, err := d.authorize(r, ""); err != nil {
 		return err

@@ -24,8 +24,8 @@ func readyOf(err error, id *server.Identity) readyState {
 	return readyState{Why: "the log of the server says why"}
 }
 
-// judgeReadiness looks whether the server is ready and the store answers. mu is
-// held.
+// judgeReadiness looks whether the server is ready and the store answers.
+// mu is held.
 func (sm *sampler) judgeReadiness(now time.Time) {
 	sm.unready = nil
 	if sm.cfg.Ready != nil {
@@ -46,6 +46,6 @@ func (sm *sampler) judgeReadiness(now time.Time) {
 	}
 }
 
-// steady is how long a store answers before its outage is over: a store that
-// answers now and then would make the page flicker.
+// steady is how long a store answers before its outage is over: a store
+// that answers now and then would make the page flicker.
 const steady = 3 * time.Second

@@ -188,7 +188,8 @@ func stateOf(sp *server.Space) spaceState {
 	return s
 }
 
-// countPage counts a page that watches, and reads the store for the first one.
+// countPage counts a page that watches, and reads the store for the first
+// one.
 func (sm *sampler) countPage(ctx context.Context) (stop func()) {
 	sm.mu.Lock()
 	sm.pages++

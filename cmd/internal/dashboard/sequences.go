@@ -29,8 +29,8 @@ type sequenceState struct {
 	Trouble string  `json:"trouble,omitempty"`
 }
 
-// sequenceOf returns a sequence as the store had it, with the facts of an open
-// one; open may be nil.
+// sequenceOf returns a sequence as the store had it, with the facts of an
+// open one; open may be nil.
 func sequenceOf(i *pb.Sequence, open *server.Sequence) sequenceState {
 	s := sequenceState{
 		Name: i.Name, State: i.State, Mode: i.Mode, Pattern: i.Pattern, Period: i.Period, Last: i.LastNumber,
@@ -55,7 +55,8 @@ func sequenceOf(i *pb.Sequence, open *server.Sequence) sequenceState {
 	return s
 }
 
-// lasting is how long numbers last as pages have it; 0 where none are taken.
+// lasting is how long numbers last as pages have it; 0 where none are
+// taken.
 func lasting(seconds float64) int64 {
 	if ms := seconds * 1000; ms < 1<<53 {
 		return max(int64(ms), 1)
@@ -77,7 +78,8 @@ func (sm *sampler) sampleSequences() {
 	}
 }
 
-// changed returns the news for the page, by name, and the names that are gone.
+// changed returns the news for the page, by name, and the names that are
+// gone.
 func changed[T comparable](known map[string]T, now []T, name func(T) string) (news []T, gone []string) {
 	there := map[string]bool{}
 	for _, one := range now {

@@ -7,8 +7,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// The page learns of the sequences that its token sees: what was given last,
-// exactly, how fast, and what is left; and that one is gone.
+// The page learns of the sequences that its token sees: what was given
+// last, exactly, how fast, and what is left; and that one is gone.
 func TestStreamTellsOfSequences(t *testing.T) {
 	b := newBench(t, server.Token{
 		Name: "t", SHA256: hash("secret"), Verbs: []server.Verb{server.VerbRead}, Namespaces: []string{"seen*"},
@@ -78,8 +78,8 @@ func TestStreamTellsOfSequences(t *testing.T) {
 	})
 }
 
-// The highest number that anybody may have is told where this server gave none,
-// with its date where it has one.
+// The highest number that anybody may have is told where this server gave
+// none, with its date where it has one.
 func TestLastOfSequencesOfOthers(t *testing.T) {
 	for what, c := range map[string]struct {
 		info *pb.Sequence

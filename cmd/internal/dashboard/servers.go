@@ -12,9 +12,9 @@ import (
 // gate lets one question at a time through to the store.
 type gate chan struct{}
 
-// readStore asks the store for the namespaces, the sequences and the servers,
-// with all rights: a page gets the part of its token. A part without an answer
-// stays as it was.
+// readStore asks the store for the namespaces, the sequences and the
+// servers, with all rights: a page gets the part of its token. A part
+// without an answer stays as it was.
 func (sm *sampler) readStore(ctx context.Context) {
 	select {
 	case sm.readGate <- struct{}{}:

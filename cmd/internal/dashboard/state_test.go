@@ -62,9 +62,9 @@ func TestStreamTellsOfFailures(t *testing.T) {
 	})
 }
 
-// The page did not show which of several servers it is, when that began to run,
-// and that it sends requests away. The reason can name namespaces, and is for
-// those who see them all.
+// The page did not show which of several servers it is, when that began to
+// run, and that it sends requests away. The reason can name namespaces, and
+// is for those who see them all.
 func TestStreamTellsWhichServerAndWhetherItIsReady(t *testing.T) {
 	t.Parallel()
 	b := newBench(

@@ -198,8 +198,8 @@ type cells struct {
 	Counts [cellKinds]int64 `json:"counts"`
 }
 
-// watch is GET /dashboard/api/watch?namespace=: its rates so far, and then the
-// map of its nodes, at first all of it.
+// watch is GET /dashboard/api/watch?namespace=: its rates so far, and then
+// the map of its nodes, at first all of it.
 func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("namespace")
 	id, err := d.authorize(r, name)

@@ -6,8 +6,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// timing is how many of something there were in one second, and how long they
-// took, in milliseconds.
+// timing is how many of something there were in one second, and how long
+// they took, in milliseconds.
 type timing struct {
 	Rate float32 `json:"rate"`
 	P50  float32 `json:"p50"` // the times are −1 where there were none

@@ -7,8 +7,8 @@ import (
 
 const synchronise = "run chrony or systemd-timesyncd on this machine (on the host, for a container)"
 
-// offBy is how far a clock may be off before it is a finding. Leases bear the
-// largest skew, 15 s.
+// offBy is how far a clock may be off before it is a finding. Leases bear
+// the largest skew, 15 s.
 const offBy = time.Second
 
 func clockSync(_ context.Context, _ *Case, r *report) {
@@ -24,8 +24,8 @@ func clockSync(_ context.Context, _ *Case, r *report) {
 	}
 }
 
-// clockOffset compares this machine's clock with the store's, at the middle of
-// the question.
+// clockOffset compares this machine's clock with the store's, at the middle
+// of the question.
 func clockOffset(ctx context.Context, c *Case, r *report) {
 	before := c.Now()
 	theirs, err := c.Store.Leases.Now(ctx)

@@ -11,8 +11,8 @@ const (
 	timeError = 5    // the clock is not synchronised
 )
 
-// synchronised asks the kernel whether something keeps its clock right, and how
-// far it can be off.
+// synchronised asks the kernel whether something keeps its clock right, and
+// how far it can be off.
 func synchronised() (ok bool, most time.Duration, err error) {
 	var t syscall.Timex // Modes is 0: it reads and changes nothing
 	state, err := syscall.Adjtimex(&t)

@@ -1,5 +1,6 @@
-// Package doctor looks for common problems: clocks, settings of stores, time
-// and nodes that run out, files that others can read. It changes nothing.
+// Package doctor looks for common problems: clocks, settings of stores,
+// time and nodes that run out, files that others can read. It changes
+// nothing.
 package doctor
 
 import (
@@ -77,8 +78,8 @@ var checks = [...]check{
 	{names: []string{FileReadable}, run: readable},
 }
 
-// Names returns the names of all results, in the order in which they are looked
-// at.
+// Names returns the names of all results, in the order in which they are
+// looked at.
 func Names() (all []string) {
 	for _, c := range checks {
 		all = append(all, c.names...)

@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// freeBytes returns how much this user may still write on the disk of a file.
+// freeBytes returns how much this user may still write on the disk of a
+// file.
 func freeBytes(path string) (int64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {

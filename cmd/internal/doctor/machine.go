@@ -13,9 +13,9 @@ func machineCopies(_ context.Context, _ *Case, r *report) {
 	judgeVMClock(err, r)
 }
 
-// judgeVMClock says whether programs learn that this machine was resumed from a
-// snapshot; err is the reason if they do not. A machine without such a device
-// is no finding: most have none.
+// judgeVMClock says whether programs learn that this machine was resumed
+// from a snapshot; err is the reason if they do not. A machine without such
+// a device is no finding: most have none.
 func judgeVMClock(err error, r *report) {
 	switch {
 	case err == nil:

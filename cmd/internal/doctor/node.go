@@ -72,16 +72,16 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 	return nil
 }
 
-// hasFunctions reports whether functions in a database make the IDs of a node.
-// Their veto is meant, and stays until they are dropped.
+// hasFunctions reports whether functions in a database make the IDs of a
+// node. Their veto is meant, and stays until they are dropped.
 func hasFunctions(ns lease.Namespace, node int64) bool {
 	return slices.ContainsFunc(ns.Regions, func(r lease.Region) bool {
 		return r.Functions != nil && !r.Ended && r.Nodes.From == node
 	})
 }
 
-// judgeHolder judges the time of a holder's last write. A holder renews when a
-// third of its grant has passed.
+// judgeHolder judges the time of a holder's last write. A holder renews
+// when a third of its grant has passed.
 func (c *Case) judgeHolder(rec store.Record, l snowfence.Layout, about string, r *report) {
 	now, at, until := c.Now(), time.UnixMilli(rec.At), l.TimeOf(rec.Until)
 	switch span := until.Sub(at); {

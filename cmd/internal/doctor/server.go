@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-// servers asks the server of the settings, and reads the records of all servers
-// over the store. A server's address is not known to the store.
+// servers asks the server of the settings, and reads the records of all
+// servers over the store. A server's address is not known to the store.
 func servers(ctx context.Context, c *Case, r *report) {
 	ownServer(ctx, c, r)
 	if c.Store == nil {
@@ -44,8 +44,8 @@ func servers(ctx context.Context, c *Case, r *report) {
 	}
 }
 
-// ownServer asks the server of the settings: it may not reach the store that
-// doctor reaches.
+// ownServer asks the server of the settings: it may not reach the store
+// that doctor reaches.
 func ownServer(ctx context.Context, c *Case, r *report) {
 	if c.Config == nil {
 		return
@@ -64,12 +64,12 @@ func ownServer(ctx context.Context, c *Case, r *report) {
 	}
 }
 
-// leastFree is what a disk has to have free, in bytes. A store and state files
-// are small, but others on the disk may grow.
+// leastFree is what a disk has to have free, in bytes. A store and state
+// files are small, but others on the disk may grow.
 const leastFree = 100 << 20
 
-// space looks at the free room on the disks of an SQLite file and of a folder
-// of state files.
+// space looks at the free room on the disks of an SQLite file and of a
+// folder of state files.
 func space(_ context.Context, c *Case, r *report) {
 	var paths []string
 	if c.Store != nil && c.Store.File() != "" {

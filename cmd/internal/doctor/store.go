@@ -42,8 +42,8 @@ func storeOpens(_ context.Context, c *Case, r *report) {
 	}
 }
 
-// versions has the names of the settings with a version, and the oldest that
-// will do. It is zero where the store itself refuses older ones.
+// versions has the names of the settings with a version, and the oldest
+// that will do. It is zero where the store itself refuses older ones.
 var versions = map[string][2]int{
 	"server_version": {}, "version": {}, "redis_version": {6, 2}, "etcd_version": {3, 4},
 }
@@ -124,8 +124,8 @@ func judgeSettings(c *Case, r *report, list []open.Finding) {
 	storeRights(c, r, rights)
 }
 
-// storeRights judges the rights of this role. A role that may only read is a
-// person's: it shows nothing of the programs' rights.
+// storeRights judges the rights of this role. A role that may only read is
+// a person's: it shows nothing of the programs' rights.
 func storeRights(c *Case, r *report, rights string) {
 	name := []string{StoreRights}
 	switch {
@@ -145,8 +145,8 @@ func storeRights(c *Case, r *report, rights string) {
 	}
 }
 
-// storeMoved names where the data is that was moved away, and what waits for
-// its data.
+// storeMoved names where the data is that was moved away, and what waits
+// for its data.
 func storeMoved(ctx context.Context, c *Case, r *report) {
 	heads, err := c.Store.Leases.Heads(ctx)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// values are the parts of a plan for a text, by name. text/template would do
-// this and more, but makes the linker keep every exported method of the
+// values are the parts of a plan for a text, by name. text/template would
+// do this and more, but makes the linker keep every exported method of the
 // program.
 type values map[string]any
 
-// fillText puts each value where a text has {{NAME}}. It looks through no value
-// for further names.
+// fillText puts each value where a text has {{NAME}}. It looks through no
+// value for further names.
 func (v values) fillText(text string) string {
 	pairs := make([]string, 0, 2*len(v))
 	for name, value := range v {
@@ -34,8 +34,8 @@ func (n numbers) textValues() values {
 	}
 }
 
-// nodeParts puts the node of an ID together: format has the place, the mask and
-// the place in the node.
+// nodeParts puts the node of an ID together: format has the place, the mask
+// and the place in the node.
 func (n numbers) nodeParts(format, none string) string {
 	if len(n.Parts) == 0 {
 		return none

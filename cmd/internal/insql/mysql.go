@@ -16,17 +16,18 @@ var mysqlText string
 var mysqlTrigger string
 
 const (
-	// A dump that is put back makes the table again, and sets the counter back.
+	// A dump that is put back makes the table again, and sets the counter
+	// back.
 	mysqlServer = `CONCAT(@@server_id, /*!80000 ':', @@server_uuid, */ ' ', (SELECT UNIX_TIMESTAMP(create_time)
       FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_position'))`
-	// NOW is when the statement began, in UTC without summer time; SYSDATE is
-	// now.
+	// NOW is when the statement began, in UTC without summer time; SYSDATE
+	// is now.
 	mysqlNow = `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) ` +
 		`+ TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - (%d)) DIV %d`
 )
 
-// MariaDB returns the SQL for MariaDB 10.6 and later. It may be run again: the
-// position stays.
+// MariaDB returns the SQL for MariaDB 10.6 and later. It may be run again:
+// the position stays.
 func MariaDB(p Plan) (string, error) { return mysql(p, true) }
 
 // MySQL returns the SQL for MySQL 8.0 and later. It differs from that for

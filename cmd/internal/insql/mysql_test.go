@@ -43,8 +43,8 @@ func TestOnePositionForAll(t *testing.T) {
 	}
 }
 
-// TestNamesOfMySQL checks that names with quotes stay names, and that a trigger
-// has a name that is allowed.
+// TestNamesOfMySQL checks that names with quotes stay names, and that a
+// trigger has a name that is allowed.
 func TestNamesOfMySQL(t *testing.T) {
 	p := planOf(t, "snowfence")
 	p.Schema, p.Table = "a`b", "c`d."+strings.Repeat("é", 31)+".id"

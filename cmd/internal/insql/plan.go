@@ -2,11 +2,12 @@
 // database.
 //
 // The database takes positions: tick × slots + slot. A position is in the
-// database's log before a client can see its commit, and no two transactions
-// take one. So no ID comes twice, whatever the clock does.
+// database's log before a client can see its commit, and no two
+// transactions take one. So no ID comes twice, whatever the clock does.
 //
-// Other SQL takes numbers of strict sequences inside the caller's transaction.
-// Its rules are those of sequence.NextTx, over the same records.
+// Other SQL takes numbers of strict sequences inside the caller's
+// transaction. Its rules are those of sequence.NextTx, over the same
+// records.
 package insql
 
 import (
@@ -26,7 +27,8 @@ import (
 // ErrPlan means that no functions can be written for a plan.
 var ErrPlan = errors.New("no SQL for this")
 
-// Plan says which IDs a database makes. Only Layout, Node and From are needed.
+// Plan says which IDs a database makes. Only Layout, Node and From are
+// needed.
 type Plan struct {
 	Layout snowfence.Layout
 	Node   int64
@@ -89,7 +91,8 @@ func numbersOf(l snowfence.Layout) int64 {
 	return cmp.Or(l.Last, int64(1)<<l.Bits(snowfence.FieldSequence)-1) - l.First + 1
 }
 
-// DefaultLead is how many ticks a second has, and one where ticks are longer.
+// DefaultLead is how many ticks a second has, and one where ticks are
+// longer.
 func DefaultLead(l snowfence.Layout) int64 {
 	return max(1, int64(time.Second/cmp.Or(l.Tick, time.Millisecond)))
 }
@@ -178,8 +181,8 @@ func (n *numbers) placeFields(l snowfence.Layout) {
 	}
 }
 
-// splitNames takes the names of a plan apart, and refuses those that no text
-// can have.
+// splitNames takes the names of a plan apart, and refuses those that no
+// text can have.
 func (n *numbers) splitNames() error {
 	if n.Plan.Table != "" {
 		names := strings.Split(n.Plan.Table, ".")

@@ -17,8 +17,8 @@ func planOf(t *testing.T, spec string) Plan {
 	return Plan{Layout: l, From: 1, Lead: DefaultLead(l), MaxWait: 5 * time.Second}
 }
 
-// TestPlansThatAreRefused checks that a layout which a database cannot count in
-// is refused, with the reason.
+// TestPlansThatAreRefused checks that a layout which a database cannot
+// count in is refused, with the reason.
 func TestPlansThatAreRefused(t *testing.T) {
 	for why, p := range map[string]Plan{
 		"encrypted":                      planOf(t, "randflake"),
@@ -65,8 +65,8 @@ func TestLanesOfALayout(t *testing.T) {
 	}
 }
 
-// TestCommentsStayComments checks that a label with a new line does not become
-// SQL.
+// TestCommentsStayComments checks that a label with a new line does not
+// become SQL.
 func TestCommentsStayComments(t *testing.T) {
 	p := planOf(t, "twitter")
 	p.About = []string{"label\nDROP TABLE orders; --", "\u2028DROP TABLE orders;"}
@@ -81,8 +81,8 @@ func TestCommentsStayComments(t *testing.T) {
 	}
 }
 
-// TestEveryNameHasAValue checks that no text keeps a {{NAME}}, whatever a plan
-// has.
+// TestEveryNameHasAValue checks that no text keeps a {{NAME}}, whatever a
+// plan has.
 func TestEveryNameHasAValue(t *testing.T) {
 	for _, spec := range []string{"twitter", "time=42,node=10,seq=12", "time=40,node=20"} {
 		for _, table := range []string{"", "orders.id"} {
@@ -99,8 +99,8 @@ func TestEveryNameHasAValue(t *testing.T) {
 	}
 }
 
-// TestValuesStayAsTheyAre checks that a name which looks like a place in the
-// text is not filled.
+// TestValuesStayAsTheyAre checks that a name which looks like a place in
+// the text is not filled.
 func TestValuesStayAsTheyAre(t *testing.T) {
 	p := planOf(t, "twitter")
 	p.Schema, p.About = "{{Node}}", []string{"{{Spec}}"}

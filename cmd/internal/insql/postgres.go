@@ -16,8 +16,8 @@ var postgresCheck string
 //go:embed postgres_default.sql
 var postgresDefault string
 
-// Postgres returns the SQL for PostgreSQL 12 and later. It may be run again:
-// positions stay, and other lanes begin above the old ones.
+// Postgres returns the SQL for PostgreSQL 12 and later. It may be run
+// again: positions stay, and other lanes begin above the old ones.
 func Postgres(p Plan) (string, error) {
 	p.Schema = cmp.Or(p.Schema, "public")
 	n, err := p.workOut()

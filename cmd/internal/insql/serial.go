@@ -21,8 +21,8 @@ var serialKeys = []string{
 }
 
 // SerialPostgres returns the SQL of functions that take numbers of strict
-// sequences, for PostgreSQL 12 and later. The schema is the one of the table
-// snowfence_lease; "" means public. It may be run again.
+// sequences, for PostgreSQL 12 and later. The schema is the one of the
+// table snowfence_lease; "" means public. It may be run again.
 func SerialPostgres(schema string, about []string) (string, error) {
 	schema = cmp.Or(schema, "public")
 	n, err := serialNumbers(schema, about)
@@ -36,8 +36,8 @@ func SerialPostgres(schema string, about []string) (string, error) {
 	return v.fillText(serialPostgres), nil
 }
 
-// SerialMariaDB is [SerialPostgres] for MariaDB 10.6 and later. The schema is a
-// database; "" means the one of the connection.
+// SerialMariaDB is [SerialPostgres] for MariaDB 10.6 and later. The schema
+// is a database; "" means the one of the connection.
 func SerialMariaDB(schema string, about []string) (string, error) {
 	n, err := serialNumbers(schema, about)
 	if err != nil {

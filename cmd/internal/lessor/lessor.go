@@ -1,6 +1,6 @@
 // Package lessor hands out single nodes from memory: it leases whole units
-// ahead of demand, sublets their nodes, and gives empty units back. It is for
-// servers and agents.
+// ahead of demand, sublets their nodes, and gives empty units back. It is
+// for servers and agents.
 package lessor
 
 import (
@@ -19,13 +19,14 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Open leases a unit within a range of nodes, and sublets it with such a life;
-// the zero range means any nodes. The lease must not idle.
+// Open leases a unit within a range of nodes, and sublets it with such a
+// life; the zero range means any nodes. The lease must not idle.
 type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error)
 
-// Lessor is a [wire.Server] of single nodes, from units that it leases as it
-// needs them. It sends all other calls on to the store. Nothing in its memory
-// has to survive: [lease.Sublets] has the rules. It is safe for concurrent use.
+// Lessor is a [wire.Server] of single nodes, from units that it leases as
+// it needs them. It sends all other calls on to the store. Nothing in its
+// memory has to survive: [lease.Sublets] has the rules. It is safe for
+// concurrent use.
 type Lessor struct {
 	id    string // of this process: no other lessor has or had it
 	size  int64  // nodes of a unit
@@ -63,9 +64,9 @@ type unit struct {
 var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
 
 // New returns a lessor without units. id must be a text that no lessor had
-// before, without a dot. size is how many nodes a unit has: of 1, nothing is
-// sublet. onEnd is told of a unit when its lease ended by itself: the namespace
-// was deleted, changed or moved.
+// before, without a dot. size is how many nodes a unit has: of 1, nothing
+// is sublet. onEnd is told of a unit when its lease ended by itself: the
+// namespace was deleted, changed or moved.
 func New(id string, size int64, open Open, store wire.Server, onEnd func(error)) *Lessor {
 	l := &Lessor{
 		id: id, size: size, open: open, store: store, onEnd: onEnd, gate: make(chan struct{}, 1),
@@ -85,11 +86,11 @@ func IDOf(l wire.Lease) string {
 // from memory.
 func (l *Lessor) Sublets(r wire.Request) bool { return l.size > 1 && r.Node == nil && r.Nodes <= 1 }
 
-// Acquire implements [wire.Server]: it sublets a node, and leases another unit
-// if none is free.
+// Acquire implements [wire.Server]: it sublets a node, and leases another
+// unit if none is free.
 //
-// A request for certain nodes leases no unit while others have room: else 16
-// requests could take 16 units.
+// A request for certain nodes leases no unit while others have room: else
+// 16 requests could take 16 units.
 func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
 	for l.Sublets(r) {
 		a, seen, err := l.subletNode(ctx, namespace, r)
@@ -162,8 +163,8 @@ func (l *Lessor) Release(ctx context.Context, t wire.Ticket, used int64) error {
 	return u.Release(ctx, t, used)
 }
 
-// serverOf returns the unit of a ticket, or the store. It decides whether the
-// ticket is good.
+// serverOf returns the unit of a ticket, or the store. It decides whether
+// the ticket is good.
 func (l *Lessor) serverOf(b wire.Ticket) (wire.Server, error) {
 	t, _ := lease.ReadTicket(b)
 	switch {
@@ -181,7 +182,8 @@ func (l *Lessor) serverOf(b wire.Ticket) (wire.Server, error) {
 		t.Namespace, store.ErrLost)
 }
 
-// Held returns how many nodes are not free now, as [lease.Sublets.Held] says.
+// Held returns how many nodes are not free now, as [lease.Sublets.Held]
+// says.
 func (l *Lessor) Held(such func(label string) bool) (n int64) {
 	l.mu.RLock()
 	units := slices.Clone(l.units)
@@ -215,8 +217,8 @@ func (l *Lessor) Units() (out []Unit) {
 	return out
 }
 
-// Close seals all units, and gives them back as far as the store answers until
-// ctx ends.
+// Close seals all units, and gives them back as far as the store answers
+// until ctx ends.
 func (l *Lessor) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.ended = true

@@ -82,8 +82,8 @@ func (r *rig) units() (n int) {
 	return n
 }
 
-// Units are leased ahead of demand, and the empty ones are given back; a node
-// comes once.
+// Units are leased ahead of demand, and the empty ones are given back; a
+// node comes once.
 func TestUnitsFollowDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -156,8 +156,8 @@ func TestUnitsFollowDemand(t *testing.T) {
 }
 
 // Callers who wait for a unit get one together. A request for certain nodes
-// takes none while others have room. An empty unit stays while the others would
-// be too full without it.
+// takes none while others have room. An empty unit stays while the others
+// would be too full without it.
 func TestUnitsOfManyCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -247,8 +247,8 @@ func TestUnitsOfManyCallers(t *testing.T) {
 	})
 }
 
-// What prevents another unit is told; it does not end with callers who leave,
-// and none is asked for again and again.
+// What prevents another unit is told; it does not end with callers who
+// leave, and none is asked for again and again.
 func TestUnitsThatCannotBeLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 64)
@@ -322,8 +322,8 @@ func TestUnitsThatBeginLater(t *testing.T) {
 	})
 }
 
-// A unit whose grant begins later is no reason to lease another one, and a unit
-// whose lease has ended is no reason to refuse.
+// A unit whose grant begins later is no reason to lease another one, and a
+// unit whose lease has ended is no reason to refuse.
 func TestUnitsThatHelpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -373,8 +373,8 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 	})
 }
 
-// Tickets of another lessor are elsewhere. Tickets of a lessor that has ended
-// are lost, and so are the tickets of a unit whose namespace is gone.
+// Tickets of another lessor are elsewhere. Tickets of a lessor that has
+// ended are lost, and so are the tickets of a unit whose namespace is gone.
 func TestLessorsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -433,8 +433,8 @@ func TestUnitThatComesTooLate(t *testing.T) {
 	})
 }
 
-// Many callers at once get a node each, while units come and go and the lessor
-// is closed.
+// Many callers at once get a node each, while units come and go and the
+// lessor is closed.
 func TestCallersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4)

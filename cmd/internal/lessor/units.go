@@ -18,20 +18,20 @@ const (
 	openWait  = 10 * time.Second       // for a unit that is leased ahead of demand, or given back
 )
 
-// most reports whether the used nodes are more than four fifths of all. Then
-// another unit is leased, so that callers do not wait for it.
+// most reports whether the used nodes are more than four fifths of all.
+// Then another unit is leased, so that callers do not wait for it.
 func most(used, nodes int64) bool { return used*5 > nodes*4 }
 
-// noteSublets adds n to the nodes with a holder, and leases ahead if most have
-// one.
+// noteSublets adds n to the nodes with a holder, and leases ahead if most
+// have one.
 func (l *Lessor) noteSublets(n int64) {
 	if most(l.holders.Add(n), l.all.Load()) && l.ahead.CompareAndSwap(false, true) {
 		l.work.Go(func() { l.leaseAhead() })
 	}
 }
 
-// leaseAhead leases another unit. After a failure it pauses: callers ask for a
-// unit themselves.
+// leaseAhead leases another unit. After a failure it pauses: callers ask
+// for a unit themselves.
 func (l *Lessor) leaseAhead() {
 	defer l.ahead.Store(false)
 	ctx, cancel := context.WithTimeout(l.life, openWait)
@@ -49,8 +49,8 @@ func (l *Lessor) leaseAhead() {
 	}
 }
 
-// leaseUnit leases another unit, unless there is a unit that the caller has not
-// seen.
+// leaseUnit leases another unit, unless there is a unit that the caller has
+// not seen.
 func (l *Lessor) leaseUnit(ctx context.Context, within snowfence.NodeRange, seen int) error {
 	select {
 	case l.gate <- struct{}{}:
@@ -101,7 +101,8 @@ func (l *Lessor) addUnit(sub *lease.Sublets, life string) error {
 	return nil
 }
 
-// watchUnits counts the holders every second, and lets go of unneeded units.
+// watchUnits counts the holders every second, and lets go of unneeded
+// units.
 func (l *Lessor) watchUnits() {
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
@@ -122,8 +123,9 @@ func (l *Lessor) watchUnits() {
 	}
 }
 
-// dropUnits removes two kinds of units: those that are not needed, with their
-// leases in gone, and those with an ended lease, with the reasons in why.
+// dropUnits removes two kinds of units: those that are not needed, with
+// their leases in gone, and those with an ended lease, with the reasons in
+// why.
 func (l *Lessor) dropUnits(now time.Time) (gone []*lease.Lease, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

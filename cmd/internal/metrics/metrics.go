@@ -1,7 +1,7 @@
 // Package metrics shows a server to Prometheus. It reads the service's own
-// counters when it is asked. Their cost for a request does not grow with the
-// number of metrics: over the Redis protocol, a second reading of the clock and
-// four atomic additions for all commands that come together.
+// counters when it is asked. Their cost for a request does not grow with
+// the number of metrics: over the Redis protocol, a second reading of the
+// clock and four atomic additions for all commands that come together.
 package metrics
 
 import (
@@ -27,15 +27,16 @@ type Source struct {
 	Ready   func() bool
 	TTL     time.Duration // of the server's own leases
 
-	// Steps returns how often the clock stepped back and forward, and its last
-	// step, negative for one back.
+	// Steps returns how often the clock stepped back and forward, and its
+	// last step, negative for one back.
 	Steps func() (back, forward int64, last time.Duration)
 
-	// Reloads calls each with the name of a file that the server reads again,
-	// and whether the last try failed.
+	// Reloads calls each with the name of a file that the server reads
+	// again, and whether the last try failed.
 	Reloads func(each func(what string, failed bool))
 
-	// Certificates calls each with the first end of the certificates in use.
+	// Certificates calls each with the first end of the certificates in
+	// use.
 	Certificates func(each func(which string, end time.Time))
 
 	Tokens func() *server.Auth
@@ -46,8 +47,9 @@ type Source struct {
 	nodeCounts map[string]server.NodeCount // by namespace
 }
 
-// Handler serves the metrics in the formats of Prometheus, for the namespaces
-// that the caller may see. With nil it serves all, and those of the process.
+// Handler serves the metrics in the formats of Prometheus, for the
+// namespaces that the caller may see. With nil it serves all, and those of
+// the process.
 func Handler(s *Source, who *server.Identity) http.Handler {
 	r := prometheus.NewRegistry()
 	c := &collector{s, nil, who == nil || who.SeesAll()}
@@ -63,8 +65,8 @@ func Handler(s *Source, who *server.Identity) http.Handler {
 	})
 }
 
-// collector implements [prometheus.Collector] without descriptions in advance,
-// because each registry has one collector only.
+// collector implements [prometheus.Collector] without descriptions in
+// advance, because each registry has one collector only.
 type collector struct {
 	s      *Source
 	sees   func(string) bool
@@ -124,8 +126,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	c.collectSequences(to)
 }
 
-// collectWires sends the counts of each wire. gRPC shares the connections of
-// HTTP.
+// collectWires sends the counts of each wire. gRPC shares the connections
+// of HTTP.
 func (c *collector) collectWires(to sink) {
 	wires := c.s.Wires
 	if slices.Contains(wires, server.HTTP) {
@@ -266,16 +268,16 @@ func boolValue(b bool) float64 {
 	return 0
 }
 
-// The first buckets that Prometheus sees. Round trips to a store over a network
-// take longer than requests that are answered from memory.
+// The first buckets that Prometheus sees. Round trips to a store over a
+// network take longer than requests that are answered from memory.
 const (
 	storeFirst   = 64 * time.Microsecond
 	requestFirst = 8 * time.Microsecond
 	lastBucket   = 40 * time.Second
 )
 
-// histogram sends the counts of one name, with a bucket for each octave from
-// first to 33 s.
+// histogram sends the counts of one name, with a bucket for each octave
+// from first to 33 s.
 func (to sink) histogram(name, help string, n server.LatencyCounts, first time.Duration, labels ...string) {
 	buckets, sum, next := map[float64]uint64{}, int64(0), first
 	for i, k := range n.Buckets {

@@ -37,8 +37,9 @@ func scrape(t *testing.T, base string) string {
 	return string(text)
 }
 
-// Each request is counted once with its time, also in a pipeline, on the wire
-// it came over; streams are not, because they take as long as a client wants.
+// Each request is counted once with its time, also in a pipeline, on the
+// wire it came over; streams are not, because they take as long as a client
+// wants.
 func TestRequestsAreTimed(t *testing.T) {
 	st := store.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))

@@ -116,9 +116,9 @@ func (a *address) parseQuery(query string) error {
 	return nil
 }
 
-// rejectUnknown refuses parameters other than the known ones. Of a URL with a
-// password among its parameters it does not quote them: they may be the text
-// after an '&' in it.
+// rejectUnknown refuses parameters other than the known ones. Of a URL with
+// a password among its parameters it does not quote them: they may be the
+// text after an '&' in it.
 func (a *address) rejectUnknown(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(a.params)) {
 		if slices.Contains(known, name) {

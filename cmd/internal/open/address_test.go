@@ -90,8 +90,8 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// A driver's text is shown without the password, in whatever form it has it,
-// and errors.Is sees what is inside.
+// A driver's text is shown without the password, in whatever form it has
+// it, and errors.Is sees what is inside.
 func TestHiding(t *testing.T) {
 	const password = `p"w/ä&=%`
 	a, err := parseAddress("mysql", "//u:"+url.PathEscape(password)+"@h/d", "3306")
@@ -106,8 +106,8 @@ func TestHiding(t *testing.T) {
 	}
 }
 
-// A server that is not there is an error within the timeout, which says so and
-// hides the password.
+// A server that is not there is an error within the timeout, which says so
+// and hides the password.
 func TestUnreachable(t *testing.T) {
 	for _, rawURL := range []string{
 		"postgres://app:s3cret@127.0.0.1:1/ids?connect_timeout=1s",
@@ -135,8 +135,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// FuzzPassword opens URLs with a password wherever a user may put one, escaped
-// or not: no text that comes of it shows it.
+// FuzzPassword opens URLs with a password wherever a user may put one,
+// escaped or not: no text that comes of it shows it.
 func FuzzPassword(f *testing.F) {
 	f.Add(uint8(0), "p/w@x", false, "h", "d", "")
 	f.Add(uint8(3), "p&w=x#?", true, "h:1", "0", "&aof=yes")

@@ -15,9 +15,9 @@ import (
 	"github.com/snowfence/snowfence/s3store"
 )
 
-// amazon reads the common parts of both URLs: the name of the table or bucket,
-// and the place of Amazon's own settings (variables, files and roles, as for
-// its command line).
+// amazon reads the common parts of both URLs: the name of the table or
+// bucket, and the place of Amazon's own settings (variables, files and
+// roles, as for its command line).
 func (a *address) amazon(ctx context.Context) (name string, c aws.Config, timeout time.Duration, err error) {
 	if err := a.rejectUnknown("endpoint", "profile", "region", "timeout"); err != nil {
 		return "", c, 0, err

@@ -19,8 +19,8 @@ type Counters struct {
 	at     *address
 }
 
-// OpenCounters opens a Redis of other programs, by a URL as stores have it. env
-// knows its password by the name that a store's has.
+// OpenCounters opens a Redis of other programs, by a URL as stores have it.
+// env knows its password by the name that a store's has.
 func OpenCounters(ctx context.Context, rawURL string, env func(name string) string) (*Counters, error) {
 	if scheme, _, _ := strings.Cut(rawURL, ":"); !strings.HasPrefix(scheme, "redis") {
 		return nil, fmt.Errorf("%w of the counters: write redis://HOST:6379", ErrURL)
@@ -42,8 +42,8 @@ func (c *Counters) Hide(text string) string { return c.at.secrets.hideIn(text) }
 // Close closes the connections.
 func (c *Counters) Close() { c.client.Close() }
 
-// Find returns the last number of each counter with a key that fits a pattern
-// of SCAN. It is an error if one of the keys has no number.
+// Find returns the last number of each counter with a key that fits a
+// pattern of SCAN. It is an error if one of the keys has no number.
 func (c *Counters) Find(ctx context.Context, pattern string) (map[string]int64, error) {
 	keys := map[string]bool{}
 	for _, node := range c.client.Nodes() {
@@ -80,8 +80,8 @@ func (c *Counters) Find(ctx context.Context, pattern string) (map[string]int64, 
 // refuses such a value.
 const moved = "moved at "
 
-// stopCounter ends a counter in one step, and leaves the time at which its key
-// expires.
+// stopCounter ends a counter in one step, and leaves the time at which its
+// key expires.
 const stopCounter = `local v = redis.call('GET', KEYS[1])
 if v and string.match(v, '^-?%d+$') then
   v = ARGV[1] .. v

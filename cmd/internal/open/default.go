@@ -15,9 +15,9 @@ type Places struct {
 	Own    string // the file of the user, which is made on first use; "" where there is no place for it
 }
 
-// PlacesOf returns the places on an operating system. The user's own file is in
-// the folder that the XDG convention gives to state, on Windows in the local
-// application data.
+// PlacesOf returns the places on an operating system. The user's own file
+// is in the folder that the XDG convention gives to state, on Windows in
+// the local application data.
 func PlacesOf(goos string, env func(name string) string) Places {
 	p := Places{System: "/var/lib/snowfence/snowfence.db"}
 	state := env("XDG_STATE_HOME")
@@ -50,10 +50,10 @@ const remedies = "name one with --store sqlite:/path/to/ids.db, or go without: "
 	"--node 5 --state-file PATH for a number that no other machine uses, or --node 5 --store mem: where nothing " +
 	"can be written"
 
-// Open opens the system-wide store where its file is there, or else the user's
-// own, which it makes on first use. A system-wide store that this user may not
-// use is an error: the user's own would be another scope, and its IDs could be
-// the same.
+// Open opens the system-wide store where its file is there, or else the
+// user's own, which it makes on first use. A system-wide store that this
+// user may not use is an error: the user's own would be another scope, and
+// its IDs could be the same.
 func (p Places) Open(ctx context.Context) (*Store, error) { return p.openPlace(ctx, false) }
 
 // Look is Open that changes nothing.
@@ -89,8 +89,8 @@ func (p Places) openPlace(ctx context.Context, looks bool) (*Store, error) {
 	return st, err
 }
 
-// Missing returns ErrNoStore if the file of a URL, or without a URL the file of
-// both places, is missing.
+// Missing returns ErrNoStore if the file of a URL, or without a URL the
+// file of both places, is missing.
 func (p Places) Missing(rawURL string) error {
 	err := fmt.Errorf("%w: neither %q nor %q is there", ErrNoStore, p.System, p.Own)
 	files := []string{p.System, p.Own}

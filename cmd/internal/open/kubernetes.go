@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence/kubestore"
 )
 
-// openKubernetes opens a namespace of a cluster: of the pod, or of a kubeconfig
-// file.
+// openKubernetes opens a namespace of a cluster: of the pod, or of a
+// kubeconfig file.
 func openKubernetes(ctx context.Context, a *address, _ func(string) string) (*Store, error) {
 	if err := a.rejectUnknown("kubeconfig", "timeout"); err != nil {
 		return nil, err

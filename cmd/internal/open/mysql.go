@@ -38,8 +38,8 @@ func (a *address) mySQL(env func(string) string) (db *sql.DB, most int, timeout 
 		return nil, 0, 0, a.errorf("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
 	}
 	if a.params["tls"] == "" && c.Net == "tcp" && !a.tlsGiven() {
-		// As PostgreSQL's clients do: TLS if the server has it, without a check
-		// of its certificate.
+		// As PostgreSQL's clients do: TLS if the server has it, without a
+		// check of its certificate.
 		c.TLSConfig = "preferred"
 	} else if c.TLS, err = a.tlsConfig(false); err != nil {
 		return nil, 0, 0, err

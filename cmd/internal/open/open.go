@@ -36,12 +36,12 @@ type Store struct {
 	close    func() error
 }
 
-// LocalTTL is the ttl of leases from a file: a file does not go away, and the
-// node of a killed process is free the sooner.
+// LocalTTL is the ttl of leases from a file: a file does not go away, and
+// the node of a killed process is free the sooner.
 const LocalTTL = 5 * time.Second
 
-// TTL returns the ttl of leases in a namespace, if it depends on the store, and
-// else 0.
+// TTL returns the ttl of leases in a namespace, if it depends on the store,
+// and else 0.
 func (s *Store) TTL(ctx context.Context, namespace string) (time.Duration, error) {
 	if !s.Local {
 		return 0, nil
@@ -59,8 +59,8 @@ type Finding = sqlstore.Finding
 // Close closes the store. Close leases on it first.
 func (s *Store) Close() error { return s.close() }
 
-// Findings says how the server is set up that keeps a namespace, as far as the
-// store's promise depends on it. Embedded stores have nothing to say.
+// Findings says how the server is set up that keeps a namespace, as far as
+// the store's promise depends on it. Embedded stores have nothing to say.
 func (s *Store) Findings(ctx context.Context, namespace string) ([]Finding, error) {
 	if s.findings == nil {
 		return nil, nil
@@ -125,7 +125,8 @@ func parse(rawURL string) (p place, err error) {
 	return p, err
 }
 
-// Check returns the mistake in the form of a URL. "" is the user's own file.
+// Check returns the mistake in the form of a URL. "" is the user's own
+// file.
 func Check(rawURL string) error {
 	if rawURL == "" {
 		return nil

@@ -65,8 +65,8 @@ func (a *address) readPassword(to *string, path, from string) error {
 	return err
 }
 
-// currentPassword returns the password, from its file if it has one: that may
-// have changed. It may be called at any time.
+// currentPassword returns the password, from its file if it has one: that
+// may have changed. It may be called at any time.
 func (a *address) currentPassword() (string, error) {
 	if a.passwordFile == "" {
 		return a.password, nil
@@ -98,8 +98,8 @@ func (a *address) passwordIn(path, from string) (string, error) {
 // secrets are texts that are never shown.
 type secrets struct{ texts []string }
 
-// addSecret takes a text, in all forms in which it may come back. Texts of one
-// or two characters cannot be told from others, and are no secrets.
+// addSecret takes a text, in all forms in which it may come back. Texts of
+// one or two characters cannot be told from others, and are no secrets.
 func (s *secrets) addSecret(text string) {
 	if len(text) < 3 {
 		return

@@ -16,8 +16,8 @@ const (
 	codeCantOpen = 14
 )
 
-// isReadOnly reports whether an error comes from a user without the right to
-// write a file, or beside it.
+// isReadOnly reports whether an error comes from a user without the right
+// to write a file, or beside it.
 func isReadOnly(err error) bool {
 	var coded interface{ Code() int }
 	if !errors.As(err, &coded) {
@@ -27,8 +27,8 @@ func isReadOnly(err error) bool {
 	return code == codePerm || code == codeReadOnly || code == codeCantOpen
 }
 
-// permissionError adds advice to an error of missing rights: how this user gets
-// to use the file.
+// permissionError adds advice to an error of missing rights: how this user
+// gets to use the file.
 func permissionError(path string, err error) error {
 	if advice := permissionAdvice(path, err); advice != "" {
 		return fmt.Errorf("%w\n%s", err, advice)
@@ -36,8 +36,8 @@ func permissionError(path string, err error) error {
 	return err
 }
 
-// PermissionAdvice says what to do about an error of a store's file that this
-// user may not use; "" for all else.
+// PermissionAdvice says what to do about an error of a store's file that
+// this user may not use; "" for all else.
 func (s *Store) PermissionAdvice(err error) string {
 	if s.path == "" {
 		return ""
@@ -81,8 +81,8 @@ func sharingAdvice(path, group string) string {
 	return strings.Join(files, " ")
 }
 
-// isShared reports whether a folder is meant for the users of its group: they
-// may write, and new files are the group's.
+// isShared reports whether a folder is meant for the users of its group:
+// they may write, and new files are the group's.
 func isShared(folder os.FileInfo) bool {
 	return folder.Mode()&os.ModeSetgid != 0 && folder.Mode().Perm()&0o070 == 0o070
 }

@@ -30,8 +30,8 @@ func member(info os.FileInfo) bool {
 	return !ok || err != nil || gid == os.Getegid() || os.Geteuid() == 0 || slices.Contains(groups, gid)
 }
 
-// shareNewFiles lets the group have the rights to new files that their modes
-// give it. It is for the whole process.
+// shareNewFiles lets the group have the rights to new files that their
+// modes give it. It is for the whole process.
 func shareNewFiles() {
 	before := syscall.Umask(0o077)
 	syscall.Umask(before &^ 0o070)

@@ -121,8 +121,8 @@ func (a *address) databaseNumber(text string) (int, error) {
 	return n, nil
 }
 
-// dialRedis connects, and gives up after the timeout; several hosts that do not
-// answer would take one each.
+// dialRedis connects, and gives up after the timeout; several hosts that do
+// not answer would take one each.
 func dialRedis(ctx context.Context, c rueidis.ClientOption, timeout time.Duration) (rueidis.Client, error) {
 	type dialed struct {
 		client rueidis.Client
@@ -152,8 +152,8 @@ func dialRedis(ctx context.Context, c rueidis.ClientOption, timeout time.Duratio
 	}
 }
 
-// redisFindings says what Redis promises as it is set up, which is less than
-// the others do.
+// redisFindings says what Redis promises as it is set up, which is less
+// than the others do.
 func redisFindings(st *redisstore.Store, kind string, o *redisstore.Options) func(context.Context,
 	string) ([]Finding, error) {
 	return func(ctx context.Context, namespace string) ([]Finding, error) {

@@ -4,12 +4,12 @@ package open
 
 import "context"
 
+// Counters are left out.
+type Counters struct{}
+
 func openRedis(_ context.Context, a *address, _ func(string) string) (*Store, error) {
 	return nil, a.leftOut("redis")
 }
-
-// Counters are left out.
-type Counters struct{}
 
 // OpenCounters says that they are left out.
 func OpenCounters(context.Context, string, func(name string) string) (*Counters, error) {

@@ -17,7 +17,8 @@ func Servers(url string) []string {
 	return nil
 }
 
-// Over returns what stands for the store of a server over the servers of a URL.
+// Over returns what stands for the store of a server over the servers of a
+// URL.
 func Over(url string, st store.Store, done func() error) *Store {
 	return &Store{Leases: st, Name: url, close: done}
 }

@@ -25,8 +25,8 @@ func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store
 	return a.openSQL(ctx, db, sqlstore.MySQL(), most, timeout)
 }
 
-// sqlParams reads the parameters of both kinds of servers, and refuses unknown
-// ones.
+// sqlParams reads the parameters of both kinds of servers, and refuses
+// unknown ones.
 func (a *address) sqlParams(env func(string) string, own ...string) (timeout time.Duration, most int, err error) {
 	if timeout, err = a.serverParams(env, append([]string{"connections"}, own...)...); err != nil {
 		return 0, 0, err
@@ -66,8 +66,8 @@ func Connections(rawURL string) int {
 	return n
 }
 
-// newStore asks a store for the first time, so that an unreachable or unusable
-// one shows now.
+// newStore asks a store for the first time, so that an unreachable or
+// unusable one shows now.
 func (a *address) newStore(
 	ctx context.Context, st store.Store, timeout time.Duration,
 	findings func(ctx context.Context, namespace string) ([]Finding, error), closing func() error,

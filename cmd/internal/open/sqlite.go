@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// sqlitePath reads the part after sqlite: of a URL: a path, as it is, or with
-// // and an empty host before it.
+// sqlitePath reads the part after sqlite: of a URL: a path, as it is, or
+// with // and an empty host before it.
 func sqlitePath(rest string) (string, error) {
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
 		if !strings.HasPrefix(after, "/") {
@@ -35,7 +35,8 @@ func sqlitePath(rest string) (string, error) {
 	return filepath.Abs(rest)
 }
 
-// ErrNoStore means that there is no store yet at the place that was looked at.
+// ErrNoStore means that there is no store yet at the place that was looked
+// at.
 var ErrNoStore = errors.New("there is no store yet")
 
 // openSQLite opens the SQLite file at path, to read it only if looks.
@@ -60,9 +61,10 @@ func openSQLite(ctx context.Context, path string, looks bool) (*Store, error) {
 	return st, nil
 }
 
-// openFile opens a file to write. An acknowledged write must outlive a power
-// failure: hence synchronous=FULL. Many processes write at once: hence WAL, a
-// busy timeout, and transactions that take the write lock when they begin.
+// openFile opens a file to write. An acknowledged write must outlive a
+// power failure: hence synchronous=FULL. Many processes write at once:
+// hence WAL, a busy timeout, and transactions that take the write lock when
+// they begin.
 func openFile(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("its folder does not exist: make it, or correct the path")
@@ -76,9 +78,9 @@ func openFile(ctx context.Context, path string) (*Store, error) {
 		"_txlock": {"immediate"},
 	})
 	if _, side := os.Stat(path + "-wal"); isReadOnly(err) && errors.Is(side, fs.ErrNotExist) {
-		// No program uses the file, so it can be read without the files that
-		// this user may not make. The store notices when another program makes
-		// them.
+		// No program uses the file, so it can be read without the files
+		// that this user may not make. The store notices when another
+		// program makes them.
 		idle := url.Values{"immutable": {"1"}, "_pragma": {"query_only(1)"}}
 		if st, idleErr := connect(ctx, path, sqlstore.New, idle); idleErr == nil {
 			return st, nil
@@ -101,8 +103,8 @@ func lookFile(ctx context.Context, path string) (*Store, error) {
 	return connect(ctx, path, sqlstore.NewReadOnly, settings)
 }
 
-// create makes an empty file, which is an empty database, where there is none.
-// In a folder that a group shares, the group shares the file.
+// create makes an empty file, which is an empty database, where there is
+// none. In a folder that a group shares, the group shares the file.
 func create(path string) (made bool, err error) {
 	mode := fs.FileMode(0o600)
 	if folder, err := os.Stat(filepath.Dir(path)); err == nil && isShared(folder) {
@@ -114,8 +116,8 @@ func create(path string) (made bool, err error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		// It is not opened: to close it would drop the locks that SQLite may
-		// hold on it in this process.
+		// It is not opened: to close it would drop the locks that SQLite
+		// may hold on it in this process.
 		return false, nil
 	}
 	if err != nil {
@@ -124,8 +126,8 @@ func create(path string) (made bool, err error) {
 	return true, f.Close()
 }
 
-// connect opens a file with some settings, and reads it: the first read finds
-// out whether this is a store, and makes one of an empty file.
+// connect opens a file with some settings, and reads it: the first read
+// finds out whether this is a store, and makes one of an empty file.
 func connect(
 	ctx context.Context, path string, newStore func(*sql.DB, sqlstore.Dialect) (*sqlstore.Store, error),
 	settings url.Values,

@@ -16,8 +16,8 @@ func (a *address) tlsGiven() bool {
 	return slices.ContainsFunc(tlsParams[1:], func(name string) bool { return a.params[name] != "" })
 }
 
-// tlsConfig returns how to talk TLS; nil means not at all. With always the name
-// of the scheme says so.
+// tlsConfig returns how to talk TLS; nil means not at all. With always the
+// name of the scheme says so.
 func (a *address) tlsConfig(always bool) (*tls.Config, error) {
 	on, err := a.flagParam("tls", always || a.tlsGiven())
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 
 var errNoAnswer = errors.New("it does not answer: is it running, and can it be reached from here? (connect_timeout)")
 
-// Unreachable reports whether Open failed because the store does not run, or
-// cannot be reached: to try again helps. A password, a right or a setting that
-// is wrong stays wrong.
+// Unreachable reports whether Open failed because the store does not run,
+// or cannot be reached: to try again helps. A password, a right or a
+// setting that is wrong stays wrong.
 func Unreachable(err error) bool {
 	var state interface{ SQLState() string } // of PostgreSQL
 	var redis interface {

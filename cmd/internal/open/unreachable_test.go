@@ -21,8 +21,8 @@ type redisError struct{ error }
 func (redisError) IsLoading() bool     { return true }
 func (redisError) IsClusterDown() bool { return false }
 
-// A server waits for a store that is unreachable, and ends where waiting would
-// not help.
+// A server waits for a store that is unreachable, and ends where waiting
+// would not help.
 func TestStoresToWaitFor(t *testing.T) {
 	for want, list := range map[bool][]error{
 		true: {

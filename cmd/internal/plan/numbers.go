@@ -20,8 +20,8 @@ type Numbers struct {
 // longest is how many days a period has at most.
 var longest = map[string]float64{"year": 366, "quarter": 92, "month": 31, "week": 7, "day": 1}
 
-// OfNumbers returns when count numbers run out that are used from now on, or
-// from the start of each period.
+// OfNumbers returns when count numbers run out that are used from now on,
+// or from the start of each period.
 func OfNumbers(count int64, period string, perSecond float64, now time.Time) (Numbers, error) {
 	if !(perSecond > 0) || perSecond > 1e18 {
 		return Numbers{}, errors.New("the rate must be above 0 and at most 1e18: how many numbers a second, or 500/day")

@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Summary is the size of a layout and the dates when its IDs change their look.
+// Summary is the size of a layout and the dates when its IDs change their
+// look.
 type Summary struct {
 	Spec             string     `json:"spec"`
 	Bits             int        `json:"bits"`
@@ -83,8 +84,8 @@ func EndYear(l snowfence.Layout) int64 {
 	return int64(min(fromYear0+lifeYears(l), most))
 }
 
-// YearsLeft returns how many years a layout lasts from now on, even beyond the
-// year 9999.
+// YearsLeft returns how many years a layout lasts from now on, even beyond
+// the year 9999.
 func YearsLeft(l snowfence.Layout, now time.Time) float64 {
 	if end := l.EndOfLife(); end.Year() < lastWritten {
 		return yearsBetween(now, end)
@@ -112,8 +113,8 @@ func digits(n uint64) int {
 	return d
 }
 
-// DigitsAt returns the most decimal digits an ID of the layout can have at t,
-// sign not counted.
+// DigitsAt returns the most decimal digits an ID of the layout can have at
+// t, sign not counted.
 func DigitsAt(l snowfence.Layout, t time.Time) int {
 	timeBits := l.Bits(snowfence.FieldTime)
 	ticks := uint64(min(max(l.TickOf(t), 0), 1<<timeBits-1)) + 1

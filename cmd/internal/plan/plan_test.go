@@ -50,8 +50,8 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// Every proposal meets the need; where there is none, the smallest layout of no
-// tick does.
+// Every proposal meets the need; where there is none, the smallest layout
+// of no tick does.
 func TestProposalsMeetTheNeed(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
 		n := Need{
@@ -99,8 +99,8 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 	})
 }
 
-// plan told people to divide bits who needed nothing but the layout that every
-// namespace has.
+// plan told people to divide bits who needed nothing but the layout that
+// every namespace has.
 func TestDefaultIsProposedWhereItFits(t *testing.T) {
 	at := func(year int) time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
 	enough := Need{Rate: 20000, Nodes: 200, Years: 50, Epoch: at(2026)}
@@ -193,8 +193,8 @@ func TestNoFigureIsNegative(t *testing.T) {
 	}
 }
 
-// Servers that sublet nodes need more of them than there are holders: a fifth
-// stays free, and the holders of one that dies take others.
+// Servers that sublet nodes need more of them than there are holders: a
+// fifth stays free, and the holders of one that dies take others.
 func TestNodesForSubleases(t *testing.T) {
 	for _, c := range []struct {
 		servers uint64

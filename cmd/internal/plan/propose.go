@@ -15,8 +15,8 @@ import (
 type Need struct {
 	Rate  float64 // IDs a second, all nodes together, spread evenly over them
 	Nodes uint64  // generators at one time
-	// Servers that sublet nodes to them; 0 means that each generator leases its
-	// own.
+	// Servers that sublet nodes to them; 0 means that each generator leases
+	// its own.
 	Servers uint64
 	// Datacenters share the nodes evenly; above 1, the node has the parts
 	// datacenter and worker.
@@ -53,8 +53,8 @@ type Refusal struct {
 
 var perUnit = map[string]float64{"s": 1, "min": 60, "h": 3600, "day": 86400, "year": 365.2425 * 86400}
 
-// ParseRate reads a rate as people write it, and returns how many a second it
-// is.
+// ParseRate reads a rate as people write it, and returns how many a second
+// it is.
 func ParseRate(text string) (float64, error) {
 	number, unit, ok := strings.Cut(text, "/")
 	if !ok {
@@ -109,15 +109,16 @@ func (n Need) bits() int {
 // beyond.
 const maxTimeBits = 62
 
-// shape is one way to divide the bits; the time gets all that node and sequence
-// leave, because leading zeros are free.
+// shape is one way to divide the bits; the time gets all that node and
+// sequence leave, because leading zeros are free.
 type shape struct {
 	tick      time.Duration
 	node, seq int
 }
 
-// Propose returns layouts that meet the need, each for another priority, and
-// the reason for each tick that cannot. It returns no proposal when none can.
+// Propose returns layouts that meet the need, each for another priority,
+// and the reason for each tick that cannot. It returns no proposal when
+// none can.
 func Propose(n Need) ([]Proposal, []Refusal) {
 	var list []Proposal
 	var refused []Refusal
@@ -175,8 +176,9 @@ func (n Need) free() int {
 	return n.bits() - scatter - tag
 }
 
-// nodes returns how many the layout must have. Servers keep a fifth free, and
-// if one dies, its holders take other nodes while theirs are still taken.
+// nodes returns how many the layout must have. Servers keep a fifth free,
+// and if one dies, its holders take other nodes while theirs are still
+// taken.
 func (n Need) nodes() uint64 {
 	if n.Servers == 0 {
 		return n.Nodes
@@ -184,8 +186,8 @@ func (n Need) nodes() uint64 {
 	return uint64(math.Ceil(float64(n.Nodes) * (1 + 1/float64(n.Servers)) / 0.8))
 }
 
-// unit returns how many of the layout's nodes servers lease together: 1,024, or
-// fewer so that each server can have eight units.
+// unit returns how many of the layout's nodes servers lease together:
+// 1,024, or fewer so that each server can have eight units.
 func (n Need) unit(nodes uint64) uint64 {
 	if n.Servers == 0 {
 		return 0
@@ -206,9 +208,9 @@ func (n Need) fits(s shape) bool {
 	return n.timeBits(s.tick)+s.node+s.seq <= n.free() && n.layout(s).Validate() == nil
 }
 
-// grow spends spare bits: first until one node alone reaches the whole rate,
-// then on a factor of four in nodes (restarts and growth hold more nodes than
-// are at work), then on a factor of four in rate.
+// grow spends spare bits: first until one node alone reaches the whole
+// rate, then on a factor of four in nodes (restarts and growth hold more
+// nodes than are at work), then on a factor of four in rate.
 func (n Need) grow(s shape) shape {
 	alone := bitsFor(uint64(math.Ceil(n.Rate * s.tick.Seconds() / n.values())))
 	for _, to := range []shape{{s.tick, s.node, alone}, {s.tick, s.node + 2, alone}, {s.tick, s.node + 2, alone + 2}} {

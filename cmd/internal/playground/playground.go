@@ -1,5 +1,6 @@
-// Package playground answers the questions of the playground on the project's
-// site. It runs in the reader's browser, as WebAssembly, and asks no server.
+// Package playground answers the questions of the playground on the
+// project's site. It runs in the reader's browser, as WebAssembly, and asks
+// no server.
 package playground
 
 import (
@@ -15,7 +16,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-// question is the page's question. Ask says which of the other fields count.
+// question is the page's question. Ask says which of the other fields
+// count.
 type question struct {
 	Ask    string `json:"ask"`
 	Text   string `json:"text"`   // decode, guess: the ID

@@ -23,7 +23,8 @@ func ask(t *testing.T, q question) (a Answer) {
 	return a
 }
 
-// The published sample of every layout has the same fields in the playground.
+// The published sample of every layout has the same fields in the
+// playground.
 func TestVectors(t *testing.T) {
 	data, err := os.ReadFile("../../snowfence/testdata/layouts.json")
 	if err != nil {

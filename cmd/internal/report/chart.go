@@ -18,8 +18,8 @@ const (
 	bottom        = height - 46
 )
 
-// writeChart writes a chart as SVG: how many IDs have each value of some bits.
-// A dashed line shows an even share.
+// writeChart writes a chart as SVG: how many IDs have each value of some
+// bits. A dashed line shows an even share.
 func (m *markup) writeChart(e audit.Evenness) {
 	sum := int64(0)
 	for _, n := range e.Counts {
@@ -52,8 +52,8 @@ func (m *markup) writeChart(e audit.Evenness) {
 	m.putValues("<text class=\"middle\" x=\"%v\" y=\"%v\" dy=\"39\">value</text>\n</svg>", (left+right)/2, bottom)
 }
 
-// heights are round numbers from 0 up to the first that is no lower than the
-// highest bar.
+// heights are round numbers from 0 up to the first that is no lower than
+// the highest bar.
 func heights(highest float64) []float64 {
 	step := math.Pow(10, math.Ceil(math.Log10(highest/5)))
 	for _, part := range []float64{5, 2} {

@@ -30,7 +30,8 @@ type Table struct {
 	More  int64 // how many rows are left out
 }
 
-// HTML writes a page that needs nothing else: no script, no font, no network.
+// HTML writes a page that needs nothing else: no script, no font, no
+// network.
 func HTML(w io.Writer, p Page) error {
 	var m markup
 	m.putValues(`<!DOCTYPE html>
@@ -73,12 +74,12 @@ func HTML(w io.Writer, p Page) error {
 	return err
 }
 
-// markup is a page as it grows. html/template would do, but makes the linker
-// keep every exported method of the program.
+// markup is a page as it grows. html/template would do, but makes the
+// linker keep every exported method of the program.
 type markup struct{ bytes.Buffer }
 
-// putValues writes a format with its values as text: none of them can become an
-// element, or leave the quotes of an attribute.
+// putValues writes a format with its values as text: none of them can
+// become an element, or leave the quotes of an attribute.
 func (m *markup) putValues(format string, values ...any) {
 	for i, v := range values {
 		if text, ok := v.(string); ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
-// Whatever the IDs are, there is a page, with a picture of the bits that are
-// compared.
+// Whatever the IDs are, there is a page, with a picture of the bits that
+// are compared.
 func TestHTML(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for n, pictures := range map[int]int{0: 0, 1: 0, 100_000: 3} {

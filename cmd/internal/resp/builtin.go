@@ -226,8 +226,8 @@ func (c *conn) describeOne(cmd *command) {
 	}
 }
 
-// info is INFO, in the form of Redis; clients look for loading:0 before they
-// begin.
+// info is INFO, in the form of Redis; clients look for loading:0 before
+// they begin.
 func info(c *conn, _ [][]byte) {
 	s := c.srv
 	var b strings.Builder

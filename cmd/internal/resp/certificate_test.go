@@ -24,8 +24,8 @@ func (s shown) ConnectionState() tls.ConnectionState {
 	return tls.ConnectionState{PeerCertificates: s.chain}
 }
 
-// A client went on with its certificate after it had ended, and had no rights
-// that a new file of tokens gave it, until it connected again.
+// A client went on with its certificate after it had ended, and had no
+// rights that a new file of tokens gave it, until it connected again.
 func TestCertificateIsJudgedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now atomic.Pointer[server.Auth]

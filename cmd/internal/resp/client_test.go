@@ -300,8 +300,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A token whose connections leave no place for others gets no more; those that
-// it has go on.
+// A token whose connections leave no place for others gets no more; those
+// that it has go on.
 func TestShareOfATokenOfConnections(t *testing.T) {
 	a, err := server.NewAuth([]server.Token{token("shop", "secret-1", nil), token("cart", "secret-2", nil)})
 	if err != nil {
@@ -328,7 +328,8 @@ func TestShareOfATokenOfConnections(t *testing.T) {
 	}
 }
 
-// One user of a host took all connections of an agent's socket, without a word.
+// One user of a host took all connections of an agent's socket, without a
+// word.
 func TestShareOfAUserOfConnections(t *testing.T) {
 	a, all := server.NewHostAuth(1), 0
 	user := func(net.Conn) *server.Identity {
@@ -367,7 +368,8 @@ func TestLimitOfConnections(t *testing.T) {
 	dial(t, addr).do("PING")
 }
 
-// A client that begins a command and does not end it is told so, and let go.
+// A client that begins a command and does not end it is told so, and let
+// go.
 func TestSlowClient(t *testing.T) {
 	_, addr := start(t, Config{Slow: 50 * time.Millisecond})
 	p := dial(t, addr)

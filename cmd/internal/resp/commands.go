@@ -59,8 +59,8 @@ const (
 )
 
 // runCommand carries out one command, and reports whether it gave one ID or
-// number. If so, repeat makes the numbers of equal commands that follow it, and
-// they come neither here nor to next.
+// number. If so, repeat makes the numbers of equal commands that follow it,
+// and they come neither here nor to next.
 func (c *conn) runCommand(args [][]byte, raw []byte) bool {
 	switch {
 	case c.queue.open:
@@ -131,9 +131,9 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
-// authorizedSpace finds the namespace of a command, most often the namespace of
-// the one before, and checks the caller's right to it. The command counts as n
-// IDs.
+// authorizedSpace finds the namespace of a command, most often the
+// namespace of the one before, and checks the caller's right to it. The
+// command counts as n IDs.
 func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Space, bool) {
 	if c.id == nil {
 		c.noAuth()

@@ -12,16 +12,17 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Buffers begin small, because most connections are idle most of the time, and
-// grow with what comes in at once.
+// Buffers begin small, because most connections are idle most of the time,
+// and grow with what comes in at once.
 const (
 	firstBuffer = 1 << 10
 	mostBuffer  = 64 << 10
 	flushAt     = 32 << 10 // of replies
 )
 
-// conn is one client. Its goroutine reads the bytes that came, carries out all
-// whole commands, and sends the replies together: that makes pipelines cheap.
+// conn is one client. Its goroutine reads the bytes that came, carries out
+// all whole commands, and sends the replies together: that makes pipelines
+// cheap.
 type conn struct {
 	srv    *Server
 	c      net.Conn
@@ -74,9 +75,9 @@ func (c *conn) serve() {
 		}
 		ran := c.countCommands()
 		// Other connections with commands come first: replies that go out
-		// together wake a client on another processor once, where each alone
-		// would wake it anew. At 16 commands a pipeline that is a third more
-		// commands a second.
+		// together wake a client on another processor once, where each
+		// alone would wake it anew. At 16 commands a pipeline that is a
+		// third more commands a second.
 		runtime.Gosched()
 		there := c.flushReplies(time.Now()) // commands may have waited for the store
 		if ran > 0 {
@@ -98,8 +99,8 @@ type judgement struct {
 }
 
 // identify identifies a client that sent no token. A certificate is judged
-// again when the tokens were read again, and when it ends, as it is for each
-// request over HTTP.
+// again when the tokens were read again, and when it ends, as it is for
+// each request over HTTP.
 func (c *conn) identify(now time.Time) {
 	auth := c.srv.cfg.Auth()
 	if c.user != nil || auth == c.judge.by && (c.judge.ends.IsZero() || !now.After(c.judge.ends)) {
@@ -114,8 +115,8 @@ func (c *conn) identify(now time.Time) {
 	}
 }
 
-// claimPlace counts the connection for the client's token. A client has to go
-// when its token has its share.
+// claimPlace counts the connection for the client's token. A client has to
+// go when its token has its share.
 func (c *conn) claimPlace() bool {
 	err := c.place.Claim(c.id)
 	if err != nil {
@@ -125,7 +126,8 @@ func (c *conn) claimPlace() bool {
 	return err == nil
 }
 
-// certificates returns the certificates of a client of TLS that has shown some.
+// certificates returns the certificates of a client of TLS that has shown
+// some.
 func (c *conn) certificates() []*x509.Certificate {
 	if t, ok := c.c.(interface{ ConnectionState() tls.ConnectionState }); ok {
 		return t.ConnectionState().PeerCertificates
@@ -133,8 +135,8 @@ func (c *conn) certificates() []*x509.Certificate {
 	return nil
 }
 
-// runCommands carries out all whole commands that have come in. An error is one
-// of the protocol.
+// runCommands carries out all whole commands that have come in. An error is
+// one of the protocol.
 func (c *conn) runCommands() error {
 	for !c.quit {
 		if !c.refuses && c.repeatLast() {
@@ -189,13 +191,14 @@ func (c *conn) countMade() {
 	}
 }
 
-// flushReplies sends the replies and reports whether the client is still there.
+// flushReplies sends the replies and reports whether the client is still
+// there.
 func (c *conn) flushReplies(now time.Time) bool {
 	if len(c.out) == 0 {
 		return true
 	}
-	// One deadline covers the writes of a second: setting it costs as much as a
-	// small reply.
+	// One deadline covers the writes of a second: setting it costs as much
+	// as a small reply.
 	if now.Sub(c.writeDeadlineSet) > time.Second {
 		c.writeDeadlineSet = now
 		if c.c.SetWriteDeadline(now.Add(c.srv.cfg.Slow+time.Second)) != nil {

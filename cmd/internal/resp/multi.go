@@ -2,10 +2,10 @@ package resp
 
 import "strconv"
 
-// A client may queue commands between MULTI and EXEC, as pipelines of redis-py
-// do by themselves. They are carried out in their order when EXEC comes. There
-// is nothing to make atomic: a number that one of them takes is no other
-// client's.
+// A client may queue commands between MULTI and EXEC, as pipelines of
+// redis-py do by themselves. They are carried out in their order when EXEC
+// comes. There is nothing to make atomic: a number that one of them takes
+// is no other client's.
 const (
 	maxQueued     = 1000
 	maxQueueBytes = 128 << 10
@@ -57,7 +57,8 @@ func discard(c *conn, _ [][]byte) {
 	c.out = appendSimple(c.out, "OK")
 }
 
-// exec carries out the queue. Each command has its reply, also one that fails.
+// exec carries out the queue. Each command has its reply, also one that
+// fails.
 func exec(c *conn, _ [][]byte) {
 	q := c.queue
 	c.queue = queue{}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Limits of one command. They are small, because nothing that is asked of this
-// server is long; a token is the longest argument.
+// Limits of one command. They are small, because nothing that is asked of
+// this server is long; a token is the longest argument.
 const (
 	maxArgs   = 64
 	maxArg    = 4 << 10
@@ -15,17 +15,18 @@ const (
 	maxBytes  = 16 << 10 // of a command as it stands on the wire
 )
 
-// errProtocol is a stream that cannot be followed any further: after the reply
-// the connection is closed.
+// errProtocol is a stream that cannot be followed any further: after the
+// reply the connection is closed.
 var errProtocol = errors.New("protocol error")
 
 func protocolf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errProtocol, fmt.Sprintf(format, args...))
 }
 
-// parse reads the command at the start of b. It appends the arguments, which
-// are parts of b, to args, and returns the command's length; 0 means that b
-// lacks a part of it. A command without arguments is an empty line: skip it.
+// parse reads the command at the start of b. It appends the arguments,
+// which are parts of b, to args, and returns the command's length; 0 means
+// that b lacks a part of it. A command without arguments is an empty line:
+// skip it.
 func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 	if len(b) == 0 {
 		return args, 0, nil
@@ -69,8 +70,8 @@ func checkLength(b []byte) error {
 	return nil
 }
 
-// parseLength reads a number behind a type byte, and returns the length of the
-// line; 0 when a part of the line is missing.
+// parseLength reads a number behind a type byte, and returns the length of
+// the line; 0 when a part of the line is missing.
 func parseLength(b []byte, limit int, what string) (value, n int, err error) {
 	for i := 1; i < len(b); i++ {
 		switch c := b[i]; {
@@ -96,8 +97,8 @@ func parseLength(b []byte, limit int, what string) (value, n int, err error) {
 	return 0, 0, nil
 }
 
-// parseInline reads a person's line in a terminal: words with spaces between
-// them.
+// parseInline reads a person's line in a terminal: words with spaces
+// between them.
 func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 || end > maxInline {

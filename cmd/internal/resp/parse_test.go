@@ -52,9 +52,9 @@ func TestParseCutAnywhere(t *testing.T) {
 	}
 }
 
-// FuzzParse: no input makes the parser panic, hang, read past its input, or ask
-// for more than a command may have; and what it parses is what it says when it
-// is written again.
+// FuzzParse: no input makes the parser panic, hang, read past its input, or
+// ask for more than a command may have; and what it parses is what it says
+// when it is written again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"", "\r\n", "PING\r\n", "*0\r\n", "*-1\r\n", "*1\r\n$4\r\nPING\r\n", encode("SNOWFENCE.NEXT", "default"), "*1\r\n$4\r\nPINGxx",

@@ -8,13 +8,13 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// shrinkAfter is how long a client has to be silent until its buffers are small
-// again: the buffers of ten thousand clients that each sent a large pipeline
-// once would be a gigabyte.
+// shrinkAfter is how long a client has to be silent until its buffers are
+// small again: the buffers of ten thousand clients that each sent a large
+// pipeline once would be a gigabyte.
 const shrinkAfter = 2 * time.Second
 
-// deadlines has the next event of a connection, and its time limit. The zero
-// value means no limit.
+// deadlines has the next event of a connection, and its time limit. The
+// zero value means no limit.
 type deadlines struct {
 	current time.Time // as it was set
 	partial time.Time // by when the rest of a command has to be there; zero when none has begun
@@ -22,8 +22,8 @@ type deadlines struct {
 	large   bool      // the buffers are, and until is when they need not be any more
 }
 
-// readMore waits for more and reports whether there is any. now may be a moment
-// ago.
+// readMore waits for more and reports whether there is any. now may be a
+// moment ago.
 func (c *conn) readMore(now time.Time) bool {
 	carried := c.r > 0
 	c.makeRoom()
@@ -59,9 +59,9 @@ type last struct {
 	refuseTime time.Duration // for those after them, which tell a busy client to go
 }
 
-// readLast reads commands when the server stops, and reports whether there are
-// any. To close the connection before they are read would reset it, and take
-// replies away.
+// readLast reads commands when the server stops, and reports whether there
+// are any. To close the connection before they are read would reset it, and
+// take replies away.
 func (c *conn) readLast() bool {
 	now, l := time.Now(), c.srv.last
 	if c.leaves.IsZero() {
@@ -83,14 +83,14 @@ func (c *conn) readLast() bool {
 	return false
 }
 
-// readOn reads until bytes come, and reports whether any came. carried means
-// that commands were carried out before.
+// readOn reads until bytes come, and reports whether any came. carried
+// means that commands were carried out before.
 func (c *conn) readOn(now time.Time, carried bool) bool {
 	for c.setReadDeadline(now, carried) {
 		n, err := c.c.Read(c.buf[c.w:])
 		c.w += n
-		// A full buffer means that more is coming. Larger reads wake the client
-		// less often.
+		// A full buffer means that more is coming. Larger reads wake the
+		// client less often.
 		if c.w == len(c.buf) && len(c.buf) < mostBuffer {
 			c.growBuffer()
 		}
@@ -119,8 +119,9 @@ func (c *conn) growBuffer() {
 	c.buf = grown
 }
 
-// setReadDeadline sets the deadline of the next read, and reports whether to
-// read. carried says that commands were carried out since it was called last.
+// setReadDeadline sets the deadline of the next read, and reports whether
+// to read. carried says that commands were carried out since it was called
+// last.
 func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	w, cfg := &c.deadlines, &c.srv.cfg
 	// Setting a deadline costs as much as a small reply, so the deadline of
@@ -135,8 +136,8 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	switch {
 	case c.w == 0:
 		w.partial = time.Time{}
-	// Otherwise the first deadline stands: a byte now and then does not move
-	// it.
+	// Otherwise the first deadline stands: a byte now and then does not
+	// move it.
 	case carried, w.partial.IsZero():
 		w.partial = now.Add(cfg.Slow)
 	}
@@ -165,8 +166,8 @@ func (c *conn) isLarge() bool {
 	return len(c.buf) > firstBuffer || cap(c.out) > firstBuffer || c.room.buffers != nil || c.room.queue != nil
 }
 
-// handleExpiry acts when nothing came until the deadline, and reports whether
-// to go on waiting.
+// handleExpiry acts when nothing came until the deadline, and reports
+// whether to go on waiting.
 func (c *conn) handleExpiry(now time.Time) bool {
 	over := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	w := &c.deadlines

@@ -94,8 +94,8 @@ func (p *pipe) burst() {
 	}
 }
 
-// A client that falls silent has small buffers again, over TLS too; one that
-// goes on keeps them. No client is cut off for it.
+// A client that falls silent has small buffers again, over TLS too; one
+// that goes on keeps them. No client is cut off for it.
 func TestBuffersOfIdleClients(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -140,8 +140,9 @@ func TestBuffersOfIdleClients(t *testing.T) {
 	}
 }
 
-// A client that does not authenticate is cut off, whatever it sends; one that
-// did may be silent for ever, and one that takes it back has as long once more.
+// A client that does not authenticate is cut off, whatever it sends; one
+// that did may be silent for ever, and one that takes it back has as long
+// once more.
 func TestNobodyStays(t *testing.T) {
 	a, err := server.NewAuth([]server.Token{token("all", "secret", nil)})
 	if err != nil {
@@ -190,8 +191,8 @@ func TestNobodyStays(t *testing.T) {
 	})
 }
 
-// A client that never stops sending, so that every piece that comes in ends in
-// the middle of a command, is not slow.
+// A client that never stops sending, so that every piece that comes in ends
+// in the middle of a command, is not slow.
 func TestEndlessPipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pipeTo(t, Config{Slow: 10 * time.Second}, nil)

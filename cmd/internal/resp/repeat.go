@@ -7,12 +7,13 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Clients repeat commands, and pipelines do so many times at once. A command
-// for one ID or number that comes again byte for byte is only counted, not
-// parsed again. The IDs are made together, in one step of the generator.
+// Clients repeat commands, and pipelines do so many times at once. A
+// command for one ID or number that comes again byte for byte is only
+// counted, not parsed again. The IDs are made together, in one step of the
+// generator.
 //
-// lastCommand has the bytes of the last command, and space its namespace, or
-// counter its sequence. Each parsed command clears it.
+// lastCommand has the bytes of the last command, and space its namespace,
+// or counter its sequence. Each parsed command clears it.
 const (
 	maxRemembered = 128 // bytes of a command that is remembered
 	maxRepeats    = 64  // IDs
@@ -26,17 +27,17 @@ const (
 	numbers
 )
 
-// rememberCommand keeps the bytes of a command for one ID or number that was
-// carried out.
+// rememberCommand keeps the bytes of a command for one ID or number that
+// was carried out.
 func (c *conn) rememberCommand(raw []byte) {
 	if len(raw) <= maxRemembered {
 		c.lastCommand = append(c.lastCommand, raw...)
 	}
 }
 
-// repeatLast carries out the next commands that equal the remembered one, and
-// reports whether there were any. It leaves others to be parsed, so that errors
-// are told in one place.
+// repeatLast carries out the next commands that equal the remembered one,
+// and reports whether there were any. It leaves others to be parsed, so
+// that errors are told in one place.
 func (c *conn) repeatLast() bool {
 	if len(c.lastCommand) == 0 {
 		return false
@@ -59,8 +60,8 @@ func (c *conn) repeatLast() bool {
 	return n == want
 }
 
-// repeatIDs makes the IDs of n more commands like the last one, and returns how
-// many it made.
+// repeatIDs makes the IDs of n more commands like the last one, and returns
+// how many it made.
 func (c *conn) repeatIDs(n int) int {
 	sp := c.space
 	if sp.Stale() || c.id.May(server.VerbIDs, sp.Name) != nil || c.id.Limited() {

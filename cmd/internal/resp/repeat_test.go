@@ -13,8 +13,8 @@ import (
 )
 
 // Commands that are repeated are carried out together, and each in its own
-// namespace: of two whose IDs differ by their layouts, every reply is of the
-// one that was named, whatever comes between, and the counters agree.
+// namespace: of two whose IDs differ by their layouts, every reply is of
+// the one that was named, whatever comes between, and the counters agree.
 func TestRepeatedCommands(t *testing.T) {
 	st := store.NewMemory()
 	layouts := map[string]snowfence.Layout{"a": snowfence.MustLayout("twitter"), "b": snowfence.MustLayout("sonyflake")}

@@ -60,8 +60,8 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 	return s, ln.Addr().String()
 }
 
-// bounded returns a configuration with bounds that no test meets, where it has
-// none.
+// bounded returns a configuration with bounds that no test meets, where it
+// has none.
 func bounded(cfg Config) Config {
 	cfg.MaxConns, cfg.Slow = cmp.Or(cfg.MaxConns, 1000), cmp.Or(cfg.Slow, 10*time.Second)
 	return cfg

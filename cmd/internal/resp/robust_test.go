@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// A client that asks for much and never reads is let go, the memory it takes is
-// bounded, and others are served meanwhile.
+// A client that asks for much and never reads is let go, the memory it
+// takes is bounded, and others are served meanwhile.
 func TestClientThatNeverReads(t *testing.T) {
 	s, addr := start(t, Config{Slow: 100 * time.Millisecond})
 	c, err := net.Dial("tcp", addr)
@@ -97,7 +97,8 @@ func FuzzConnection(f *testing.F) {
 		go func() {
 			_, _ = ours.Write(b)
 			_, _ = ours.Write([]byte("\r\nQUIT\r\n"))
-			// What was cut off waits for its end: that is when the client goes.
+			// What was cut off waits for its end: that is when the client
+			// goes.
 			_ = ours.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
 		}()
 		_, _ = io.Copy(io.Discard, ours)

@@ -2,8 +2,8 @@ package resp
 
 import "github.com/snowfence/snowfence/cmd/internal/server"
 
-// room is a connection's share of the server's room, until it is idle or ends.
-// A connection without it goes on in small pieces.
+// room is a connection's share of the server's room, until it is idle or
+// ends. A connection without it goes on in small pieces.
 type room struct{ buffers, queue func() } // give it back; nil where there is none
 
 func (r *room) takeBuffers(c *conn) bool { return take(c, &r.buffers) }

@@ -14,15 +14,16 @@ import (
 // Sequences are the keys of this server. INCR takes a number of one, as it
 // would count in Redis.
 
-// key is the meaning of a key: the name of a sequence, and the period behind
-// it; 0 where there is none.
+// key is the meaning of a key: the name of a sequence, and the period
+// behind it; 0 where there is none.
 type key struct {
 	name   string
 	period int64
 }
 
 // parseKey reads a key. A colon in it means a dot, as people write names in
-// Redis and here. A period has 4, 5, 6 or 8 digits; names do not end like this.
+// Redis and here. A period has 4, 5, 6 or 8 digits; names do not end like
+// this.
 func parseKey(text []byte) key {
 	k := key{name: strings.ReplaceAll(server.Clip(text), ":", ".")}
 	name, digits, ok := cutLast(k.name, '.')
@@ -58,7 +59,8 @@ type counter struct {
 }
 
 // sequenceOf finds the sequence of a key, most often the key of the command
-// before, and checks the caller's right to it. The command counts as n numbers.
+// before, and checks the caller's right to it. The command counts as n
+// numbers.
 func (c *conn) sequenceOf(text []byte, v server.Verb, n int64) (*server.Sequence, error) {
 	last := &c.counter
 	if last.seq == nil || !bytes.Equal(text, last.text) {
@@ -131,8 +133,8 @@ func incrBy(c *conn, args [][]byte) {
 	}
 }
 
-// needsPeriod refuses the bare name of a dated sequence: key and date are to
-// agree, also for a client that waited over midnight.
+// needsPeriod refuses the bare name of a dated sequence: key and date are
+// to agree, also for a client that waited over midnight.
 func (c *conn) needsPeriod(sq *server.Sequence) error {
 	if c.counter.period != 0 || !sq.Dated() {
 		return nil
@@ -163,8 +165,9 @@ func get(c *conn, args [][]byte) {
 	}
 }
 
-// expire answers 1 for a period: its numbers end with it anyway. Anything else
-// would never begin again, and a client that expires it believes that it does.
+// expire answers 1 for a period: its numbers end with it anyway. Anything
+// else would never begin again, and a client that expires it believes that
+// it does.
 func expire(c *conn, args [][]byte) {
 	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
 		c.writeError("value is not an integer or out of range")
@@ -199,8 +202,8 @@ func ttl(c *conn, args [][]byte) {
 }
 
 // repeatNumbers takes the numbers of n more commands like the last one, and
-// returns how many of them it answered. It leaves others to be parsed, so that
-// errors are told in one place.
+// returns how many of them it answered. It leaves others to be parsed, so
+// that errors are told in one place.
 func (c *conn) repeatNumbers(n int) int {
 	last := &c.counter
 	if last.seq == nil || c.id.May(server.VerbIDs, last.name) != nil || c.id.Limited() {

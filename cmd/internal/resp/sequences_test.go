@@ -36,8 +36,8 @@ func counting(t *testing.T, cfg Config, all map[string]sequence.Definition) stri
 	return addr
 }
 
-// says checks that a command has a reply; an error has its code, and the text
-// somewhere.
+// says checks that a command has a reply; an error has its code, and the
+// text somewhere.
 func (p *peer) says(command string, want any, text ...string) {
 	p.Helper()
 	got := p.do(strings.Fields(command)...)
@@ -114,8 +114,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// The period in a key and the date of the number agree: a bare name is refused,
-// and a key of yesterday counts on over midnight.
+// The period in a key and the date of the number agree: a bare name is
+// refused, and a key of yesterday counts on over midnight.
 func TestPeriodsInKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pipeTo(t, Config{}, nil) // at 2026-11-21 00:00 UTC
@@ -194,8 +194,8 @@ func TestPlaceOfKeys(t *testing.T) {
 	}
 }
 
-// A token takes with the verb ids and looks with read, each where it may, and
-// every number counts for its rate.
+// A token takes with the verb ids and looks with read, each where it may,
+// and every number counts for its rate.
 func TestTokensOfSequences(t *testing.T) {
 	a, err := server.NewAuth([]server.Token{
 		token("all", "secret-1", nil),
@@ -233,9 +233,9 @@ func TestTokensOfSequences(t *testing.T) {
 	p.fails(p.reply(), "LIMIT")
 }
 
-// Whatever commands come together, in one pipeline or between MULTI and EXEC,
-// each has its reply in its place: numbers rise, none comes twice, and none of
-// another sequence comes.
+// Whatever commands come together, in one pipeline or between MULTI and
+// EXEC, each has its reply in its place: numbers rise, none comes twice,
+// and none of another sequence comes.
 func TestPipelinesOfNumbers(t *testing.T) {
 	addr := counting(t, Config{}, map[string]sequence.Definition{
 		"a": {MinRange: 10, MaxRange: 100}, "b": {Start: new(int64(1 << 40)), Mode: sequence.Strict},
@@ -388,7 +388,8 @@ func TestMulti(t *testing.T) {
 	p.says("QUIT", "OK")
 }
 
-// FuzzKey: a key is a name and a period in one way only, and neither is lost.
+// FuzzKey: a key is a name and a period in one way only, and neither is
+// lost.
 func FuzzKey(f *testing.F) {
 	for _, text := range []string{
 		"orders", "shop:orders", "bills:20261122", "a.b:2026", "x:202611", "1", ":2026", "a:0026", "a::", "",

@@ -21,15 +21,15 @@ type Config struct {
 	Auth    func() *server.Auth // who callers are; asked at each AUTH, so that tokens can be reloaded
 	Version string              // of the program, for HELLO and INFO
 
-	// User returns who a program at a socket of an agent is; nil if that is not
-	// known.
+	// User returns who a program at a socket of an agent is; nil if that is
+	// not known.
 	User func(c net.Conn) *server.Identity
 
 	// MaxConns bounds how many clients there are at a time.
 	MaxConns int
 
-	// Slow is how long a client may take to identify itself, to send the rest
-	// of a command, or to take its replies.
+	// Slow is how long a client may take to identify itself, to send the
+	// rest of a command, or to take its replies.
 	Slow time.Duration
 
 	Logger *slog.Logger // nil means silence
@@ -145,8 +145,8 @@ func (s *Server) serveConn(nc net.Conn) {
 }
 
 // Shutdown stops accepting, answers the commands of clients until they are
-// silent for a moment, and closes all connections, by force when ctx ends. Busy
-// clients are told to go after a while.
+// silent for a moment, and closes all connections, by force when ctx ends.
+// Busy clients are told to go after a while.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.end()

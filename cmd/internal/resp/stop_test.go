@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A command that waited for the clock failed by our own cancellation, and the
-// client read that.
+// A command that waited for the clock failed by our own cancellation, and
+// the client read that.
 func TestStopIsTheReasonOfCommandsThatWait(t *testing.T) {
 	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("time=31,node=10,seq=2,tick=1s,epoch=2025-01-01"))
@@ -50,8 +50,9 @@ func TestStopIsTheReasonOfCommandsThatWait(t *testing.T) {
 	}
 }
 
-// Clients that never pause were cut off in the middle at a stop: each command
-// that they send is answered, at last by an error that tells them to go.
+// Clients that never pause were cut off in the middle at a stop: each
+// command that they send is answered, at last by an error that tells them
+// to go.
 func TestStopAnswersBusyClients(t *testing.T) {
 	s, addr := start(t, Config{})
 	s.last = last{silence: time.Minute, runTime: 20 * time.Millisecond, refuseTime: 20 * time.Second}

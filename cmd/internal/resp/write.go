@@ -6,8 +6,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Replies are appended to a buffer. Those that differ between the versions of
-// the protocol take the version.
+// Replies are appended to a buffer. Those that differ between the versions
+// of the protocol take the version.
 
 func appendInt(b []byte, n int64) []byte {
 	b = append(b, ':')

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// What next and stream write in a form, decode reads in that form, as the ID of
-// the same namespace.
+// What next and stream write in a form, decode reads in that form, as the
+// ID of the same namespace.
 func TestForms(t *testing.T) {
 	f := start(t)
 	for _, form := range []string{

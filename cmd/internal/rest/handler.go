@@ -1,5 +1,6 @@
-// Package rest is the service over HTTP for people, curl, and programs without
-// a client of their own: paths, JSON with IDs as strings, or lines of text.
+// Package rest is the service over HTTP for people, curl, and programs
+// without a client of their own: paths, JSON with IDs as strings, or lines
+// of text.
 package rest
 
 import (
@@ -111,7 +112,8 @@ func (h *rest) handlerOf(routes []*route) http.HandlerFunc {
 // path.
 func (e *exchange) answerBy(routes []*route, site *http.CrossOriginProtection) error {
 	if e.usesUp() && e.r.Method != http.MethodPost {
-		// The tag of an image asks with GET, which browsers allow everywhere.
+		// The tag of an image asks with GET, which browsers allow
+		// everywhere.
 		post := *e.r
 		post.Method = http.MethodPost
 		if site.Check(&post) != nil {
@@ -135,8 +137,8 @@ func (e *exchange) answerBy(routes []*route, site *http.CrossOriginProtection) e
 	return e.makeCall()
 }
 
-// notFound answers requests without a route: OPTIONS and wrong methods with the
-// methods of the path, wrong paths with the place of the list.
+// notFound answers requests without a route: OPTIONS and wrong methods with
+// the methods of the path, wrong paths with the place of the list.
 func (h *rest) notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {

@@ -24,7 +24,8 @@ type nextParams struct {
 }
 
 // nextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true. With
-// &at=2019-05-17T08:30:00Z and perhaps &node=3, the IDs are for a time gone by.
+// &at=2019-05-17T08:30:00Z and perhaps &node=3, the IDs are for a time gone
+// by.
 func (e *exchange) nextParams() (nextParams, error) {
 	q, err := e.readParams()
 	if err != nil {
@@ -70,7 +71,8 @@ func prefersText(h http.Header) bool {
 	return len(accept) > 0 && goautoneg.Negotiate(strings.Join(accept, ","), kinds) == "text/plain"
 }
 
-// kinds are the forms of answers; the first is for clients that do not care.
+// kinds are the forms of answers; the first is for clients that do not
+// care.
 var kinds = []string{"application/json", "text/plain"}
 
 // next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with

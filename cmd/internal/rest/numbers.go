@@ -10,8 +10,9 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// numbers answers GET /v1/{name}/sequence/next?n=10 with a SequenceNextResponse
-// or with lines. With runs=true the response leaves out the numbers.
+// numbers answers GET /v1/{name}/sequence/next?n=10 with a
+// SequenceNextResponse or with lines. With runs=true the response leaves
+// out the numbers.
 func (h *rest) numbers(e *exchange) error {
 	w, r, id, name := e.w, e.r, e.caller.Identity, e.subject()
 	in := &pb.SequenceNextRequest{}

@@ -30,8 +30,8 @@ type describer struct {
 	schemas  object
 }
 
-// openAPI returns the document of all routes, from the table of routes and the
-// comments in the definition of the protocol.
+// openAPI returns the document of all routes, from the table of routes and
+// the comments in the definition of the protocol.
 func openAPI(routes []*route) ([]byte, error) {
 	var set descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(definition, &set); err != nil {
@@ -71,8 +71,8 @@ var problemSchema = object{
 	},
 }
 
-// addRoute describes a route. Several with one pattern differ by a parameter,
-// and answer with one of several lists.
+// addRoute describes a route. Several with one pattern differ by a
+// parameter, and answer with one of several lists.
 func (d *describer) addRoute(rt *route) {
 	verb, path, _ := strings.Cut(rt.pattern, " ")
 	if d.paths[path] == nil {
@@ -133,8 +133,8 @@ func (d *describer) describeParameters(rt *route, in protoreflect.MessageDescrip
 	return list
 }
 
-// fieldOf returns a field of a request. Some parameters of new IDs are fields
-// of other requests.
+// fieldOf returns a field of a request. Some parameters of new IDs are
+// fields of other requests.
 func (d *describer) fieldOf(in protoreflect.MessageDescriptor, name protoreflect.Name) protoreflect.FieldDescriptor {
 	for _, m := range []protoreflect.MessageDescriptor{
 		in, d.messages.ByName("DecodeRequest"), d.messages.ByName("NextAtRequest"),
@@ -186,8 +186,8 @@ func (d *describer) refTo(m protoreflect.MessageDescriptor) object {
 	return ref(name)
 }
 
-// describeMessage describes a message, without fields that are elsewhere. An
-// answer has all its numbers and texts, even where they are 0 or "".
+// describeMessage describes a message, without fields that are elsewhere.
+// An answer has all its numbers and texts, even where they are 0 or "".
 func (d *describer) describeMessage(m protoreflect.MessageDescriptor, elsewhere []param) object {
 	properties, required := object{}, []string{}
 	for i := range m.Fields().Len() {

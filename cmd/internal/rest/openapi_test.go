@@ -59,8 +59,8 @@ func (d openDoc) matches(t *testing.T, what string, body []byte, schema map[stri
 	}
 }
 
-// check compares kinds and members. Objects may have no members but those that
-// are described.
+// check compares kinds and members. Objects may have no members but those
+// that are described.
 func (d openDoc) check(v any, schema map[string]any) error {
 	if ref, ok := schema["$ref"].(string); ok {
 		if schema, ok = d.at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...).(map[string]any); !ok {

@@ -14,8 +14,8 @@ import (
 )
 
 // readParams returns the parameters of a request. Each has to be one of the
-// route's, once: with an ignored misspelling, a request would mean something
-// else.
+// route's, once: with an ignored misspelling, a request would mean
+// something else.
 func (e *exchange) readParams() (url.Values, error) {
 	if e.r.URL.RawQuery == "" {
 		return nil, nil

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// route is a path, and the call of the protocol that it makes. The path, the
-// query and the body fill the fields of the request. OpenAPI says so in the
-// same words.
+// route is a path, and the call of the protocol that it makes. The path,
+// the query and the body fill the fields of the request. OpenAPI says so in
+// the same words.
 type route struct {
 	pattern string
 	call    string // service and method
@@ -99,8 +99,8 @@ type param struct {
 	field protoreflect.Name
 }
 
-// bindMethod finds the method of a route, and the fields that its parameters
-// fill.
+// bindMethod finds the method of a route, and the fields that its
+// parameters fill.
 func (rt *route) bindMethod(m *rpc.Method) {
 	rt.method = m
 	for _, found := range wildcards.FindAllStringSubmatch(rt.pattern, -1) {

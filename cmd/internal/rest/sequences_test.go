@@ -30,8 +30,8 @@ func (f *face) numbers(target string) (list []string) {
 	return v.Numbers
 }
 
-// Numbers beyond 2^53, which JavaScript would round, come back as they are, in
-// every form.
+// Numbers beyond 2^53, which JavaScript would round, come back as they are,
+// in every form.
 func TestNumbersAreExact(t *testing.T) {
 	f := start(t)
 	f.make("large", `{"mode":"strict","start":"9223372036854775800"}`)
@@ -64,8 +64,8 @@ func TestNumbersAreExact(t *testing.T) {
 	}
 }
 
-// A large answer is all there, in order, whatever pieces it was written in; the
-// next one goes on.
+// A large answer is all there, in order, whatever pieces it was written in;
+// the next one goes on.
 func TestManyNumbers(t *testing.T) {
 	f := start(t)
 	f.make("many", `{"mode":"strict","step":3}`)
@@ -106,8 +106,8 @@ func TestHeadOfNumbers(t *testing.T) {
 	}
 }
 
-// Serials of a dated sequence have their period beside them, and are quoted as
-// JSON wants it.
+// Serials of a dated sequence have their period beside them, and are quoted
+// as JSON wants it.
 func TestSerials(t *testing.T) {
 	f := start(t)
 	f.make("bills", `{"mode":"strict","pattern":"\"R\\{year}-{n:4}","zone":"Europe/Berlin"}`)

@@ -12,7 +12,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// A stream goes on until the client has enough; then nothing is held for it.
+// A stream goes on until the client has enough; then nothing is held for
+// it.
 func TestStream(t *testing.T) {
 	f := start(t)
 	s := httptest.NewServer(f.mux)

@@ -21,8 +21,8 @@ import (
 // another node, which is better than to wait until its grant ends.
 const forwardWait = 2 * time.Second
 
-// newForwarding returns the connections to other servers; their keys stand in
-// the store.
+// newForwarding returns the connections to other servers; their keys stand
+// in the store.
 func newForwarding(s *server.Service) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil // servers reach each other
@@ -53,8 +53,9 @@ func (r leases) other(ctx context.Context, l wire.Lease) string {
 	return r.s.Lessor(l)
 }
 
-// forwarded asks another server for the same caller: servers over a store have
-// the same tokens. If it does not, the error is a [lease.ErrElsewhere].
+// forwarded asks another server for the same caller: servers over a store
+// have the same tokens. If it does not, the error is a
+// [lease.ErrElsewhere].
 func forwarded[Req, Res any](
 	ctx context.Context, r leases, id string, m *Req,
 	do func(api.LeaseServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
@@ -86,13 +87,14 @@ func forwarded[Req, Res any](
 }
 
 // stranger reports whether an answer is of a server without this one's
-// knowledge of the caller or the namespace. Another one may have the lessor's
-// address by then.
+// knowledge of the caller or the namespace. Another one may have the
+// lessor's address by then.
 func stranger(k server.Kind) bool {
 	return k == server.Anonymous || k == server.Denied || k == server.NoNamespace || k == server.Exists
 }
 
-// forwardAll passes some renewals on, and puts the answers where they belong.
+// forwardAll passes some renewals on, and puts the answers where they
+// belong.
 func (r leases) forwardAll(
 	ctx context.Context, id string, renewals []*pb.RenewRequest, at []int, out []*pb.Renewal,
 ) {

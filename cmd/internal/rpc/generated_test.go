@@ -39,8 +39,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// sameDefinition compares the definition that the document of OpenAPI takes its
-// words from.
+// sameDefinition compares the definition that the document of OpenAPI takes
+// its words from.
 func sameDefinition(t *testing.T, made string) {
 	t.Helper()
 	var sets [2]descriptorpb.FileDescriptorSet

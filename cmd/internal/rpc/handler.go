@@ -1,5 +1,5 @@
-// Package rpc is the service over gRPC, gRPC-Web, Connect and plain HTTP with
-// JSON: all of one protobuf definition, proto/snowfence/v1.
+// Package rpc is the service over gRPC, gRPC-Web, Connect and plain HTTP
+// with JSON: all of one protobuf definition, proto/snowfence/v1.
 package rpc
 
 import (
@@ -39,12 +39,13 @@ type (
 	leases struct{ *rpc }
 )
 
-// maxRequest bounds a message of a client: the largest is a batch of renewals.
+// maxRequest bounds a message of a client: the largest is a batch of
+// renewals.
 const maxRequest = 4 << 20
 
-// Mount adds the services to a mux; beside them reflection and health checks,
-// which need no token: their facts are in the definition, or on /readyz. Calls
-// that stream are behind streaming.
+// Mount adds the services to a mux; beside them reflection and health
+// checks, which need no token: their facts are in the definition, or on
+// /readyz. Calls that stream are behind streaming.
 func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler) {
 	r := &rpc{s: s, who: who}
 	own := []connect.HandlerOption{
@@ -72,7 +73,8 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 
 // uncompressed turns compression off. gzip costs a server 700 ns an ID, a
 // hundred times as much as to make and send it. A request would also be
-// unpacked before its sender is known, and a megabyte can become a gigabyte.
+// unpacked before its sender is known, and a megabyte can become a
+// gigabyte.
 func uncompressed() connect.HandlerOption { return connect.WithCompression("gzip", nil, nil) }
 
 // Names of the services, for reflection and health checks.
@@ -157,8 +159,8 @@ func reserveIDs(ctx context.Context, s *server.Service, n int64) error {
 	return s.Reserve(server.CallerOf(ctx), n*idText)
 }
 
-// errorInterceptor turns errors of the service into errors of the wire, with
-// the kind as a detail that programs can compare.
+// errorInterceptor turns errors of the service into errors of the wire,
+// with the kind as a detail that programs can compare.
 type errorInterceptor struct{ *rpc }
 
 func (i errorInterceptor) translate(ctx context.Context, procedure string, err error) error {
@@ -213,8 +215,9 @@ func authorize(ctx context.Context, v server.Verb, namespace string, n int64) (s
 	return namespace, id, id.Authorize(v, namespace, n)
 }
 
-// jsonCodec writes JSON with the names of the protocol, as all other wires do.
-// Fields that it does not know it passes over, so that clients may be newer.
+// jsonCodec writes JSON with the names of the protocol, as all other wires
+// do. Fields that it does not know it passes over, so that clients may be
+// newer.
 type jsonCodec struct{ name string }
 
 // Name implements [connect.Codec].

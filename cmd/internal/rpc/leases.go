@@ -148,9 +148,9 @@ func leaseOf(l wire.Lease, sp *server.Space) *pb.Lease {
 	}
 }
 
-// renewAfter is a third of the ttl. A sublease may end earlier, with the unit
-// of its server. Then it is a third of the rest, but at least a second, and not
-// the same for all its holders.
+// renewAfter is a third of the ttl. A sublease may end earlier, with the
+// unit of its server. Then it is a third of the rest, but at least a
+// second, and not the same for all its holders.
 func renewAfter(l wire.Lease, layout snowfence.Layout) time.Duration {
 	third := l.TTL / 3
 	if l.Lessor == "" {

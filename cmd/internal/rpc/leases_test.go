@@ -122,8 +122,8 @@ func TestSecretsNeedTheVerbLease(t *testing.T) {
 	w.wants("secrets without the verb", err, connect.CodePermissionDenied, "denied")
 }
 
-// A lease without the secrets that its holder would need is refused before a
-// node is taken: the only one is free afterwards.
+// A lease without the secrets that its holder would need is refused before
+// a node is taken: the only one is free afterwards.
 func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	st := store.NewMemory()
 	key := snowfence.GenerateSecret()
@@ -158,8 +158,8 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// Who watches leases hears no more of them when the token loses the right to
-// that.
+// Who watches leases hears no more of them when the token loses the right
+// to that.
 func TestWatchOfALostRight(t *testing.T) {
 	w := start(t)
 	before := w.as(server.Token{Verbs: []server.Verb{server.VerbRead}})
@@ -177,8 +177,8 @@ func TestWatchOfALostRight(t *testing.T) {
 	w.wants("the end of the stream", s.Err(), connect.CodePermissionDenied, "denied")
 }
 
-// The server takes the last ticket of a holder that lost its lease, and notices
-// by it that its store was rolled back.
+// The server takes the last ticket of a holder that lost its lease, and
+// notices by it that its store was rolled back.
 func TestAcquireWithALostTicket(t *testing.T) {
 	w := start(t)
 	c, st := w.leases(), w.service.Store()
@@ -244,8 +244,8 @@ func TestAcquireWithin(t *testing.T) {
 	w.wants("two ranges", err, connect.CodeInvalidArgument, "invalid")
 }
 
-// A holder renews after a third of the ttl, or of what a lessor can still give,
-// with some chance; but once a second at most.
+// A holder renews after a third of the ttl, or of what a lessor can still
+// give, with some chance; but once a second at most.
 func TestRenewAfter(t *testing.T) {
 	layout, now := snowfence.MustLayout("twitter"), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

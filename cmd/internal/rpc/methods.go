@@ -60,8 +60,8 @@ func Methods(s *server.Service) []*Method {
 	}
 }
 
-// managing returns a method for managers. Each call of it is one line of the
-// log.
+// managing returns a method for managers. Each call of it is one line of
+// the log.
 func managing[Req, Res any, Q message[Req], A message[Res]](
 	s *server.Service, procedure string, do func(context.Context, *Req) (*Res, error),
 ) *Method {
@@ -110,8 +110,8 @@ func method[Req, Res any, Q message[Req], A message[Res]](
 	return m
 }
 
-// Authorize refuses a request that the caller has no right to. It sets an empty
-// name of a namespace to "default".
+// Authorize refuses a request that the caller has no right to. It sets an
+// empty name of a namespace to "default".
 func (m *Method) Authorize(ctx context.Context, in proto.Message) error {
 	if m.Verb == "" {
 		return nil
@@ -132,8 +132,8 @@ func (m *Method) Do(ctx context.Context, in proto.Message) (proto.Message, error
 	return m.do(ctx, in)
 }
 
-// Subject is the field with the name of a request's subject; nil if there is
-// none.
+// Subject is the field with the name of a request's subject; nil if there
+// is none.
 func (m *Method) Subject() protoreflect.FieldDescriptor {
 	fields := m.Descriptor.Input().Fields()
 	if f := fields.ByName("namespace"); f != nil {

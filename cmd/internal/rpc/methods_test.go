@@ -34,15 +34,15 @@ func (m *Method) body(name string) string {
 	return "{}"
 }
 
-// needs are the verbs of methods that look themselves what their caller may do.
-// Those with a ticket in place of a name are not here.
+// needs are the verbs of methods that look themselves what their caller may
+// do. Those with a ticket in place of a name are not here.
 var needs = map[string]server.Verb{
 	"/snowfence.v1.IDService/Next": server.VerbIDs, "/snowfence.v1.IDService/NextAt": server.VerbIDs,
 	"/snowfence.v1.LeaseService/Acquire": server.VerbLease, "/snowfence.v1.SequenceService/Next": server.VerbIDs,
 }
 
-// Each method is for those whose token has its verb, in the namespaces of the
-// token, and counts for the token's rate whatever becomes of it.
+// Each method is for those whose token has its verb, in the namespaces of
+// the token, and counts for the token's rate whatever becomes of it.
 func TestRights(t *testing.T) {
 	w := start(t, "orders")
 	for _, m := range Methods(w.service) {

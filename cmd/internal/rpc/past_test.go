@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/remote"
 )
 
-// Only HTTP gave IDs for a time gone by: clients of gRPC and Go programs had to
-// be near the store.
+// Only HTTP gave IDs for a time gone by: clients of gRPC and Go programs
+// had to be near the store.
 func TestPastOverRPC(t *testing.T) {
 	st := store.NewMemory()
 	l, err := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2015-01-01,first=1")

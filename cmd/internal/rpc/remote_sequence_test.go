@@ -79,8 +79,8 @@ func TestRemoteSequence(t *testing.T) {
 	}
 }
 
-// Serials of a dated sequence have their texts; several callers get different
-// ones, and it is not opened as a plain one.
+// Serials of a dated sequence have their texts; several callers get
+// different ones, and it is not opened as a plain one.
 func TestRemoteSerials(t *testing.T) {
 	st := store.NewMemory()
 	c := client(t, serve(t, st, server.Options{}))
@@ -182,9 +182,9 @@ func TestRemoteSequenceOfAFewNumbers(t *testing.T) {
 	_ = s.Close()
 }
 
-// Of two servers one is killed while several callers take numbers: they go on
-// with the other, no number comes twice, and numbers of a strict sequence are
-// in order over all.
+// Of two servers one is killed while several callers take numbers: they go
+// on with the other, no number comes twice, and numbers of a strict
+// sequence are in order over all.
 func TestRemoteSequenceFailOver(t *testing.T) {
 	for _, mode := range []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -257,8 +257,8 @@ func TestRemoteSequenceFailOver(t *testing.T) {
 	}
 }
 
-// While no server answers, a call waits as long as its ctx, and says then what
-// servers said. It goes on when one is back.
+// While no server answers, a call waits as long as its ctx, and says then
+// what servers said. It goes on when one is back.
 func TestRemoteSequenceWaitsForAServer(t *testing.T) {
 	st := store.NewMemory()
 	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
@@ -285,8 +285,8 @@ func TestRemoteSequenceWaitsForAServer(t *testing.T) {
 	}
 }
 
-// A token whose rate allows fewer numbers at once than would be asked for ahead
-// is no hindrance.
+// A token whose rate allows fewer numbers at once than would be asked for
+// ahead is no hindrance.
 func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 	w := start(t)
 	if err := sequence.Create(t.Context(), w.service.Store(), "orders", sequence.Definition{}); err != nil {

@@ -121,8 +121,8 @@ func TestRemotePassesByStrangers(t *testing.T) {
 	}
 }
 
-// A server whose answers are lost leased a node: the other one finds it, and no
-// second node is taken. The same holds for a renewal.
+// A server whose answers are lost leased a node: the other one finds it,
+// and no second node is taken. The same holds for a renewal.
 func TestRemoteAnswersAreLost(t *testing.T) {
 	st := memory(t)
 	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
@@ -190,7 +190,8 @@ func TestRemoteRenewalsTravelTogether(t *testing.T) {
 	}
 }
 
-// The source keeps order, throws old IDs away, and comes back after an outage.
+// The source keeps order, throws old IDs away, and comes back after an
+// outage.
 func TestRemoteSource(t *testing.T) {
 	st := memory(t)
 	a := serve(t, st, server.Options{})
@@ -232,8 +233,8 @@ func TestRemoteSource(t *testing.T) {
 }
 
 // A server that stands still, as one that was stopped or is behind a broken
-// network does, holds a source up for a moment only, however long a request may
-// take.
+// network does, holds a source up for a moment only, however long a request
+// may take.
 func TestRemoteSourceGoesRoundAHangingServer(t *testing.T) {
 	st := memory(t)
 	b := serve(t, st, server.Options{})
@@ -263,7 +264,8 @@ func TestRemoteSourceGoesRoundAHangingServer(t *testing.T) {
 	}
 }
 
-// Secrets go where the server hands them out, and IDs are the same ones then.
+// Secrets go where the server hands them out, and IDs are the same ones
+// then.
 func TestRemoteEncrypted(t *testing.T) {
 	st := store.NewMemory()
 	key := snowfence.GenerateSecret()
@@ -297,7 +299,8 @@ func TestRemoteEncrypted(t *testing.T) {
 	}
 }
 
-// What cannot be an address is refused, without the password that may be in it.
+// What cannot be an address is refused, without the password that may be in
+// it.
 func TestRemoteDial(t *testing.T) {
 	for _, address := range []string{"", "127.0.0.1:8080", "ftp://x", "http://user:hunter2@x", "http://"} {
 		_, err := remote.Dial([]string{address}, nil)
@@ -310,8 +313,8 @@ func TestRemoteDial(t *testing.T) {
 	}
 }
 
-// A token that is replaced in its file is in use from the next request on, and
-// the last one while the file is being written.
+// A token that is replaced in its file is in use from the next request on,
+// and the last one while the file is being written.
 func TestTokenFile(t *testing.T) {
 	var got atomic.Pointer[string]
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -312,8 +312,8 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// A request that is compressed is not unpacked, with any token, and no answer
-// is compressed.
+// A request that is compressed is not unpacked, with any token, and no
+// answer is compressed.
 func TestNothingIsCompressed(t *testing.T) {
 	w := start(t)
 	for _, path := range []string{snowfencev1connect.IDServiceNextProcedure, "/grpc.health.v1.Health/Check"} {
@@ -337,8 +337,8 @@ func TestNothingIsCompressed(t *testing.T) {
 	}
 }
 
-// Who is not known is told so in the words of each protocol, before anything of
-// the message is looked at, however large or wrong it is.
+// Who is not known is told so in the words of each protocol, before
+// anything of the message is looked at, however large or wrong it is.
 func TestNobodyIsRefusedUnread(t *testing.T) {
 	mux := http.NewServeMux()
 	Mount(mux, server.New(store.NewMemory(), server.Options{}), func(*http.Request) (*server.Identity, error) {

@@ -68,8 +68,8 @@ func (r *restorable) backup(t *testing.T) (restore func(id string)) {
 	}
 }
 
-// holderOf returns a client with the verbs of a holder, of a new server over a
-// store.
+// holderOf returns a client with the verbs of a holder, of a new server
+// over a store.
 func holderOf(t *testing.T, st store.Store, o server.Options) *remote.Client {
 	t.Helper()
 	a, err := server.NewAuth([]server.Token{{
@@ -95,9 +95,9 @@ func holderOf(t *testing.T, st store.Store, o server.Options) *remote.Client {
 	return client(t, &host{Server: h, service: service})
 }
 
-// Holders behind a server notice a store that was rolled back, with the same
-// identity or another, also when the server is another one by then: each goes
-// on above all that was made.
+// Holders behind a server notice a store that was rolled back, with the
+// same identity or another, also when the server is another one by then:
+// each goes on above all that was made.
 func TestSetBackBehindAServer(t *testing.T) {
 	for name, id := range map[string]string{"same identity": "one", "another": "two"} {
 		t.Run(name, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestSetBackBehindAServer(t *testing.T) {
 	}
 }
 
-// Keys are rotated at the server first: it makes a new key known, and then its
-// clients may use it.
+// Keys are rotated at the server first: it makes a new key known, and then
+// its clients may use it.
 func TestRotationBehindAServer(t *testing.T) {
 	const layout = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 	st := store.NewMemory()

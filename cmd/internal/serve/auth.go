@@ -16,8 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// tokens are the possible callers: a list that stays, and a file that is read
-// again when it changes.
+// tokens are the possible callers: a list that stays, and a file that is
+// read again when it changes.
 type tokens struct {
 	path        string
 	ownTokens   []server.Token
@@ -26,7 +26,8 @@ type tokens struct {
 	auth atomic.Pointer[server.Auth]
 }
 
-// newTokens reads the file of tokens. Without any token, everybody may call.
+// newTokens reads the file of tokens. Without any token, everybody may
+// call.
 func newTokens(c *Config) (*tokens, error) {
 	t := &tokens{path: c.Tokens, ownTokens: c.TokenList, clientCerts: c.TLSClientCA != ""}
 	t.reloader = reloader{logger: c.Logger, text: "the file of tokens was changed and cannot be read: the old ones " +
@@ -81,8 +82,8 @@ func (t *tokens) readFile() (*server.Auth, error) {
 	return a, nil
 }
 
-// ReadTokens reads a file of tokens. Everything in it may be known: a hash is
-// of no use to its readers, because the secrets are random.
+// ReadTokens reads a file of tokens. Everything in it may be known: a hash
+// is of no use to its readers, because the secrets are random.
 func ReadTokens(path string) ([]server.Token, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -115,8 +116,8 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// reloadFile reads the file again if it changed. An unreadable file leaves the
-// old tokens in use.
+// reloadFile reads the file again if it changed. An unreadable file leaves
+// the old tokens in use.
 func (t *tokens) reloadFile() {
 	var a *server.Auth
 	read := func() (err error) {
@@ -171,8 +172,8 @@ func (t *tokens) identifyRequest(r *http.Request) (*server.Identity, error) {
 	return a.Identify(strings.TrimSpace(secret))
 }
 
-// userOf returns who a program at a socket of an agent is; nil where the kernel
-// does not tell it.
+// userOf returns who a program at a socket of an agent is; nil where the
+// kernel does not tell it.
 func (t *tokens) userOf(c net.Conn) *server.Identity {
 	id, ok := userOf(c)
 	if !ok {

@@ -11,15 +11,15 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Browsers run pages from anywhere on machines where a server trusts everybody.
-// Such a page reaches it in two ways. A request to another site is marked by
-// browsers, and its answer is hidden from the page. A name of its own can point
-// to this machine (DNS rebinding): to the browser, that is no other site. What
-// gives the second one away is the name.
+// Browsers run pages from anywhere on machines where a server trusts
+// everybody. Such a page reaches it in two ways. A request to another site
+// is marked by browsers, and its answer is hidden from the page. A name of
+// its own can point to this machine (DNS rebinding): to the browser, that
+// is no other site. What gives the second one away is the name.
 
-// sameOrigin refuses requests that pages of other sites make. On a listener for
-// this machine alone without tokens, it also refuses requests for another host
-// than this machine.
+// sameOrigin refuses requests that pages of other sites make. On a listener
+// for this machine alone without tokens, it also refuses requests for
+// another host than this machine.
 func (p *Process) sameOrigin(l listener, next http.Handler) http.Handler {
 	named := p.cfg.localOnly(l)
 	cross := http.NewCrossOriginProtection()
@@ -58,8 +58,8 @@ func wireOf(r *http.Request) server.Wire {
 	return server.HTTP
 }
 
-// refuseCrossSite refuses all that pages of other sites ask for: there is no
-// reason to link to the admin address.
+// refuseCrossSite refuses all that pages of other sites ask for: there is
+// no reason to link to the admin address.
 func refuseCrossSite(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
@@ -71,8 +71,8 @@ func refuseCrossSite(next http.Handler) http.Handler {
 	})
 }
 
-// localOnly reports whether a listener serves all users of this machine, and no
-// others.
+// localOnly reports whether a listener serves all users of this machine,
+// and no others.
 func (c *Config) localOnly(l listener) bool {
 	if c.openTo(l.name) || l.name != "admin" && c.authenticates() {
 		return false
@@ -82,8 +82,8 @@ func (c *Config) localOnly(l listener) bool {
 	return err == nil && local && !socket
 }
 
-// isLoopbackHost reports whether the host of a request, with or without a port,
-// is a name that only the loopback interface can have.
+// isLoopbackHost reports whether the host of a request, with or without a
+// port, is a name that only the loopback interface can have.
 func isLoopbackHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Pages from anywhere, in a browser on this machine, reach nothing of a server
-// that trusts everybody here: not from their own site, and not by a name that
-// they made point here.
+// Pages from anywhere, in a browser on this machine, reach nothing of a
+// server that trusts everybody here: not from their own site, and not by a
+// name that they made point here.
 func TestPagesOfOtherSites(t *testing.T) {
 	open := Config{HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0", Pprof: true}
 	told := open

@@ -1,5 +1,5 @@
-// Package serve is the server process: listeners, their users, and a stop that
-// loses nothing. The wires are packages of their own.
+// Package serve is the server process: listeners, their users, and a stop
+// that loses nothing. The wires are packages of their own.
 package serve
 
 import (
@@ -23,8 +23,9 @@ import (
 )
 
 // Config has the settings of a server. A field with a name is a flag, an
-// environment variable and a line of the file; "file" alone is a line of the
-// file only, and file "-" is none. Help texts name their value between < and >.
+// environment variable and a line of the file; "file" alone is a line of
+// the file only, and file "-" is none. Help texts name their value between
+// < and >.
 type Config struct {
 	HTTP      string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/run/snowfence/ids.sock; empty for none"`
 	RESP      string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
@@ -101,8 +102,8 @@ func (c *Config) Settings() iter.Seq2[reflect.StructTag, any] {
 	}
 }
 
-// advertised returns the URL at which other servers reach this one; "" means
-// that they do not.
+// advertised returns the URL at which other servers reach this one; ""
+// means that they do not.
 func (c *Config) advertised() (string, error) {
 	if c.Advertise == "" {
 		return "", nil
@@ -125,8 +126,8 @@ func (c *Config) advertised() (string, error) {
 // listenerNames are what OpenToNetwork may have.
 var listenerNames = []string{"http", "resp", "admin", "all"}
 
-// Check returns the mistakes of the configuration, without listening or reading
-// files.
+// Check returns the mistakes of the configuration, without listening or
+// reading files.
 func (c *Config) Check() error {
 	var errs []error
 	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -181,7 +182,8 @@ func (c *Config) listeners() []listener {
 	return []listener{{"http", c.HTTP}, {"resp", c.RESP}, {"admin", c.Admin}}
 }
 
-// checkExposed returns why a listener must not be reached by other machines.
+// checkExposed returns why a listener must not be reached by other
+// machines.
 func (c *Config) checkExposed(name, address string) error {
 	known := c.authenticates()
 	switch {
@@ -203,7 +205,8 @@ func (c *Config) checkExposed(name, address string) error {
 	return nil
 }
 
-// openTo reports whether other machines may reach a listener that is not safe.
+// openTo reports whether other machines may reach a listener that is not
+// safe.
 func (c *Config) openTo(name string) bool {
 	return slices.Contains(c.OpenToNetwork, name) || slices.Contains(c.OpenToNetwork, "all")
 }
@@ -235,8 +238,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// isLoopback reports whether only this machine reaches an address. The server
-// resolves a name only when it listens.
+// isLoopback reports whether only this machine reaches an address. The
+// server resolves a name only when it listens.
 func isLoopback(address string) (bool, error) {
 	if path, ok := socketPath(address); ok {
 		return true, checkSocket(path)

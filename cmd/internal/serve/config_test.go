@@ -7,9 +7,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Every combination of listener, address, TLS, tokens, client certificates and
-// permission: other machines reach a listener only with TLS and a known client,
-// or where it was said in words.
+// Every combination of listener, address, TLS, tokens, client certificates
+// and permission: other machines reach a listener only with TLS and a known
+// client, or where it was said in words.
 func TestWhoReachesWhat(t *testing.T) {
 	addresses := map[string]bool{ // whether only this machine reaches them
 		"127.0.0.1:0": true, "[::1]:0": true, "localhost:0": true, "127.9.9.9:0": true,

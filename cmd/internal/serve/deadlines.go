@@ -10,9 +10,18 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// withDeadlines bounds how long clients may take for the rest of a request and
-// for their answers: Config.Slow beyond the time that the service itself may
-// take.
+// streamWriter gives each piece of a stream its own deadline. Between
+// pieces there is none: over HTTP/2 one would end a stream that has nothing
+// to say.
+type streamWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	slow    time.Duration
+}
+
+// withDeadlines bounds how long clients may take for the rest of a request
+// and for their answers: Config.Slow beyond the time that the service
+// itself may take.
 func (p *Process) withDeadlines(next http.Handler) http.Handler {
 	slow := p.cfg.Slow
 	limit := slow + max(p.cfg.MaxWait, time.Second) + storeTimeout
@@ -45,8 +54,8 @@ func (p *Process) streamHandler(next http.Handler) http.Handler {
 	})
 }
 
-// body takes the deadline away once all of it is read, so that it does not end
-// a request that is being answered.
+// body takes the deadline away once all of it is read, so that it does not
+// end a request that is being answered.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -59,14 +68,6 @@ func (b *body) Read(p []byte) (int, error) {
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
-}
-
-// streamWriter gives each piece of a stream its own deadline. Between pieces
-// there is none: over HTTP/2 one would end a stream that has nothing to say.
-type streamWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	slow    time.Duration
 }
 
 // Unwrap lets an [http.ResponseController] find the writer below.

@@ -18,9 +18,9 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// Every metric that the Grafana dashboard and the alert rules ask for is in a
-// real scrape, with the labels they group by; and every metric of ours is asked
-// for.
+// Every metric that the Grafana dashboard and the alert rules ask for is in
+// a real scrape, with the labels they group by; and every metric of ours is
+// asked for.
 func TestMetricsOfDeploy(t *testing.T) {
 	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, unitStore(t))
 	eventually(t, "ready", func() bool { return p.Ready() == nil })

@@ -53,9 +53,9 @@ func (s *talkative) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// A store that fails with its password in the error: no wire repeats it, nor
-// where the store is and who the server is to it; the log and the admin address
-// have all but the password.
+// A store that fails with its password in the error: no wire repeats it,
+// nor where the store is and who the server is to it; the log and the admin
+// address have all but the password.
 func TestStoreErrorsAreDiscreet(t *testing.T) {
 	const password, host = "hunter2-of-the-store", "db.example:5432"
 	st := &talkative{newStore(t), errors.New("dialing postgres://ids:" + password + "@" + host + " failed")}

@@ -28,8 +28,8 @@ func Explain(err error) error {
 	return err
 }
 
-// explainListen says why the server cannot listen on an address, and what to
-// do.
+// explainListen says why the server cannot listen on an address, and what
+// to do.
 func explainListen(l listener, err error) error {
 	var name *net.DNSError
 	_, socket := socketPath(l.address)
@@ -59,9 +59,9 @@ var (
 	otherType    = regexp.MustCompile(`cannot unmarshal .*`)
 )
 
-// ExplainTokens returns the mistake in a list of tokens, in words of the file
-// and not of the program. It shows no value: a token may stand where its hash
-// belongs.
+// ExplainTokens returns the mistake in a list of tokens, in words of the
+// file and not of the program. It shows no value: a token may stand where
+// its hash belongs.
 func ExplainTokens(err error) error {
 	var types *yaml.TypeError
 	if !errors.As(err, &types) {

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// An address that cannot be listened on is said with what to do, and nothing
-// that was started before it is left.
+// An address that cannot be listened on is said with what to do, and
+// nothing that was started before it is left.
 func TestAddressThatIsTaken(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -59,8 +59,8 @@ func (s *stranger) RenewAll(
 	return connect.NewResponse(&pb.RenewAllResponse{Renewals: s.answer}), nil
 }
 
-// serveStranger starts a stranger, whose record in the store has no key of a
-// certificate, and returns a ticket that names it.
+// serveStranger starts a stranger, whose record in the store has no key of
+// a certificate, and returns a ticket that names it.
 func serveStranger(
 	t *testing.T, st store.Store, name string, start func(*httptest.Server),
 ) (*stranger, *httptest.Server, wire.Ticket) {
@@ -112,9 +112,9 @@ func ticketOf(t *testing.T, st store.Store, name string) wire.Ticket {
 	return a.Ticket
 }
 
-// Only the lessor itself can say that a lease is lost. What a server says at
-// whose address another one may be by now, is that the lease is elsewhere:
-// clients stop at 404 and 409.
+// Only the lessor itself can say that a lease is lost. What a server says
+// at whose address another one may be by now, is that the lease is
+// elsewhere: clients stop at 404 and 409.
 func TestAnswersOfAnotherServer(t *testing.T) {
 	ctx, st := t.Context(), unitStore(t)
 	impostor, _, forImpostor := serveStranger(t, st, "another", func(ts *httptest.Server) {

@@ -21,8 +21,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 )
 
-// advertised starts a server that others reach by a name that no certificate
-// has, with one token.
+// advertised starts a server that others reach by a name that no
+// certificate has, with one token.
 func advertised(t *testing.T, st store.Store, cert, key string) *Process {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,9 +84,9 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// A renewal or release that reaches another server is passed on, once, for the
-// same caller. If the lessor is gone, the lease is elsewhere, which ends no
-// grant.
+// A renewal or release that reaches another server is passed on, once, for
+// the same caller. If the lessor is gone, the lease is elsewhere, which
+// ends no grant.
 func TestRenewalsArePassedOn(t *testing.T) {
 	t.Run("plain", func(t *testing.T) {
 		t.Parallel()

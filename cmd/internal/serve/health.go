@@ -20,8 +20,8 @@ var (
 )
 
 // mountHealth adds the routes of load balancers and orchestrators. A caller
-// without the right to see causes, which may name hosts and users, learns only
-// that there is one.
+// without the right to see causes, which may name hosts and users, learns
+// only that there is one.
 func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -53,7 +53,8 @@ func (p *Process) Ready() error {
 	return p.readiness.Load().err
 }
 
-// checkReady looks at the server, and tells the log and systemd of a change.
+// checkReady looks at the server, and tells the log and systemd of a
+// change.
 func (p *Process) checkReady(life context.Context) {
 	ctx, cancel := context.WithTimeout(life, max(2*time.Second, 2*p.cfg.pollWait))
 	defer cancel()
@@ -105,8 +106,8 @@ func (p *Process) readyError(ctx context.Context) error {
 	return trouble
 }
 
-// openLease leases nodes in a namespace if that was not done, and returns why
-// there are none.
+// openLease leases nodes in a namespace if that was not done, and returns
+// why there are none.
 func (p *Process) openLease(ctx context.Context, name string) error {
 	sp, err := p.service.Space(ctx, name)
 	if err == nil {

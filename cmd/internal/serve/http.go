@@ -48,8 +48,8 @@ func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) 
 	return ln, nil
 }
 
-// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC
-// on loopback. It returns the address that it listens on.
+// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for
+// gRPC on loopback. It returns the address that it listens on.
 func (p *Process) serveHTTP(
 	ctx context.Context, l listener, m *server.Meter, most int, encrypt bool, h http.Handler,
 ) (string, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// After an hour without requests for IDs, a server was ready without a lease,
-// and stayed so when it could get none.
+// After an hour without requests for IDs, a server was ready without a
+// lease, and stayed so when it could get none.
 func TestReadyServersHaveALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(30 * 365 * 24 * time.Hour) // the clock of a bubble begins before the epoch

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// laterStore returns a store whose namespace default begins its next grants in
-// half an hour.
+// laterStore returns a store whose namespace default begins its next grants
+// in half an hour.
 func laterStore(t *testing.T) *cutStore {
 	t.Helper()
 	st := &cutStore{Store: store.NewMemory()}
@@ -66,8 +66,8 @@ func TestGrantInTheFutureIsNotReady(t *testing.T) {
 	}
 }
 
-// A namespace that was not named waits for its grant: the server is ready, and
-// says so once.
+// A namespace that was not named waits for its grant: the server is ready,
+// and says so once.
 func TestGrantInTheFutureOfAnotherNamespace(t *testing.T) {
 	st := laterStore(t)
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))

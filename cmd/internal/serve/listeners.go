@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// limitListener is a listener with a limit. It refuses a client beyond it at
-// once: a waiting client does not know why it waits.
+// limitListener is a listener with a limit. It refuses a client beyond it
+// at once: a waiting client does not know why it waits.
 type limitListener struct {
 	net.Listener
 	*server.Meter
@@ -69,8 +69,8 @@ func withPlace(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, placeKey{}, placed.place)
 }
 
-// claimPlace counts the connection of a request for the token of its first one,
-// and returns why that token has too many.
+// claimPlace counts the connection of a request for the token of its first
+// one, and returns why that token has too many.
 func (t *tokens) claimPlace(r *http.Request) error {
 	place, ok := r.Context().Value(placeKey{}).(*server.Place)
 	if !ok || place.Claimed() {
@@ -87,8 +87,8 @@ func (t *tokens) claimPlace(r *http.Request) error {
 var busyResponse = []byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: " +
 	"close\r\nContent-Length: 0\r\n\r\n")
 
-// tlsListener is a listener of TLS with a deadline for the handshake. net/http
-// has its own deadline.
+// tlsListener is a listener of TLS with a deadline for the handshake.
+// net/http has its own deadline.
 type tlsListener struct {
 	net.Listener
 	conf    *tls.Config

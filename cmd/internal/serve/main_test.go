@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain sees to it that the servers of all tests, which were stopped, leave
-// no goroutine behind.
+// TestMain sees to it that the servers of all tests, which were stopped,
+// leave no goroutine behind.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	http.DefaultClient.CloseIdleConnections()

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// After a move the old store's servers showed no figure of a lease, so no alert
-// told of it.
+// After a move the old store's servers showed no figure of a lease, so no
+// alert told of it.
 func TestMovedNamespaceHasNoLease(t *testing.T) {
 	st, next := newStore(t), store.NewMemory()
 	p, _ := start(t, Config{Admin: "127.0.0.1:0", TTL: time.Second}, st)

@@ -49,8 +49,8 @@ func metric(t *testing.T, p *Process, series string) string {
 	return m[1]
 }
 
-// Nobody could tell who had deleted a namespace, and from where. Each call of a
-// manager is a line.
+// Nobody could tell who had deleted a namespace, and from where. Each call
+// of a manager is a line.
 func TestManagersAreLogged(t *testing.T) {
 	boss, shop := token("boss", "secret-boss", server.VerbManage, server.VerbRead), token("shop", "secret-shop", "read")
 	p, logs := start(t, Config{TokenList: []server.Token{boss, shop}}, newStore(t))
@@ -228,7 +228,8 @@ func TestStreamFlushes(t *testing.T) {
 	}
 }
 
-// Profiles show parts of the memory, and were there for all who read metrics.
+// Profiles show parts of the memory, and were there for all who read
+// metrics.
 func TestPprofIsOff(t *testing.T) {
 	for on, want := range map[bool]int{false: http.StatusNotFound, true: http.StatusOK} {
 		p, _ := start(t, Config{Admin: "127.0.0.1:0", Pprof: on}, newStore(t))
@@ -242,8 +243,9 @@ func TestPprofIsOff(t *testing.T) {
 	}
 }
 
-// While draining, answers tell clients of HTTP/1.1 to go, and at the stop each
-// request that was sent gets an answer, over HTTP and over the Redis protocol.
+// While draining, answers tell clients of HTTP/1.1 to go, and at the stop
+// each request that was sent gets an answer, over HTTP and over the Redis
+// protocol.
 func TestStopAnswersBusyClients(t *testing.T) {
 	p, _ := start(t, Config{RESP: "127.0.0.1:0", Drain: time.Nanosecond}, newStore(t))
 	url := "http://" + p.HTTP + "/v1/default/next"
@@ -283,9 +285,9 @@ func TestStopAnswersBusyClients(t *testing.T) {
 					default:
 						t.Errorf("before the stop: %v", err)
 					}
-					// The listener is closed, and the kernel resets what was
-					// not accepted. A connection that was cut says reset or
-					// EOF: a stalled client may meet one.
+					// The listener is closed, and the kernel resets what
+					// was not accepted. A connection that was cut says
+					// reset or EOF: a stalled client may meet one.
 					text, stalled := err.Error(), time.Since(last) >= silence/2
 					if !stalled && !strings.Contains(text, "refused") && (used || !strings.Contains(text, "reset")) {
 						t.Error(text)

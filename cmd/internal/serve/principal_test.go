@@ -16,8 +16,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// A client certificate opened the door and said nothing about who came: a name
-// in it has rights as a token has, over all wires.
+// A client certificate opened the door and said nothing about who came: a
+// name in it has rights as a token has, over all wires.
 func TestRightsByCertificateName(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	file := func(name string) string { return filepath.Join(ca.dir, name) }
@@ -99,8 +99,8 @@ func TestRightsByCertificateName(t *testing.T) {
 	if text := logs.String(); strings.Count(text, `wire=resp request=SNOWFENCE.DECODE namespace=default token=shop certificate="CN=somebody"`) != 1 {
 		t.Errorf("the log does not name the certificate:\n%s", text)
 	}
-	// Over HTTP, gRPC and the Redis protocol: 4 IDs, and 3 requests that were
-	// refused.
+	// Over HTTP, gRPC and the Redis protocol: 4 IDs, and 3 requests that
+	// were refused.
 	for series, want := range map[string]string{
 		`token_spent_total{token="shop"}`: "4", `token_refused_total{token="shop"}`: "3",
 		`token_spent_total{token="reader"}`: "1", `token_refused_total{token="reader"}`: "2",
@@ -121,8 +121,8 @@ func TestRightsByCertificateName(t *testing.T) {
 	}
 }
 
-// callNext calls the method Next of the service over Connect, and returns the
-// status.
+// callNext calls the method Next of the service over Connect, and returns
+// the status.
 func callNext(t *testing.T, p *Process, token, body string) int {
 	t.Helper()
 	url := "http://" + p.HTTP + "/snowfence.v1.IDService/Next"
@@ -193,8 +193,8 @@ func TestTokenThatEndsSoon(t *testing.T) {
 	}
 }
 
-// Clients without tokens could ask for any number of IDs a second. The rate is
-// for all together, over all wires.
+// Clients without tokens could ask for any number of IDs a second. The rate
+// is for all together, over all wires.
 func TestRateWithoutTokens(t *testing.T) {
 	c := Config{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0", Rate: 10}
 	p, _ := start(t, c, newStore(t))
@@ -239,7 +239,8 @@ func TestRateWithoutTokens(t *testing.T) {
 	}
 }
 
-// A token for some namespaces showed what clients of other tokens asked for.
+// A token for some namespaces showed what clients of other tokens asked
+// for.
 func TestTokensAreShownToWhoSeesAll(t *testing.T) {
 	some := token("some", "secret-some", server.VerbRead)
 	some.Namespaces = []string{"default"}

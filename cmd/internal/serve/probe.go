@@ -15,10 +15,10 @@ import (
 // ErrNotReady means that a server answers, and that it is not well.
 var ErrNotReady = errors.New("not ready")
 
-// Probe asks the server that runs on this machine with the same configuration
-// by a path of its health, and returns why it is not well. It asks the admin
-// address where there is one, otherwise HTTP's. Where only the Redis protocol
-// is spoken, it asks whether the server lives.
+// Probe asks the server that runs on this machine with the same
+// configuration by a path of its health, and returns why it is not well. It
+// asks the admin address where there is one, otherwise HTTP's. Where only
+// the Redis protocol is spoken, it asks whether the server lives.
 func Probe(ctx context.Context, cfg Config, path string) error {
 	scheme, address := "http", cfg.Admin
 	if address == "" && cfg.HTTP != "" {
@@ -43,8 +43,8 @@ func Probe(ctx context.Context, cfg Config, path string) error {
 	if err != nil {
 		return err
 	}
-	// It asks itself, tells no secret, and believes nothing but "alive": the
-	// certificate is for other names than this address.
+	// It asks itself, tells no secret, and believes nothing but "alive":
+	// the certificate is for other names than this address.
 	insecure := &tls.Config{InsecureSkipVerify: true}
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: insecure, DisableKeepAlives: true,

@@ -7,8 +7,9 @@ import (
 	profiles "runtime/pprof"
 )
 
-// mountProfiles serves the profiles of go tool pprof and go tool trace. There
-// is no profile of the command line, which can have the password of a store.
+// mountProfiles serves the profiles of go tool pprof and go tool trace.
+// There is no profile of the command line, which can have the password of a
+// store.
 func (p *Process) mountProfiles(mux *http.ServeMux) {
 	mux.HandleFunc("/debug/pprof/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		for _, one := range profiles.Profiles() {

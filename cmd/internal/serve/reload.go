@@ -9,15 +9,15 @@ import (
 	"sync/atomic"
 )
 
-// reloads are the files that a server reads again, by itself when they change,
-// and on a signal.
+// reloads are the files that a server reads again, by itself when they
+// change, and on a signal.
 type reloads struct {
 	mu       sync.Mutex  // held while files are read
 	settings atomic.Bool // the settings of the last Reload were refused
 }
 
-// reloadFailed reports for each thing that is read again whether the last try
-// failed, so that the old one is in use.
+// reloadFailed reports for each thing that is read again whether the last
+// try failed, so that the old one is in use.
 func (p *Process) reloadFailed(each func(what string, failed bool)) {
 	each("settings", p.reloads.settings.Load())
 	each("tokens", p.tokens.failed.Load())
@@ -40,8 +40,8 @@ func (p *Process) readFiles() {
 var reloadable = []string{"tokens", "tls-cert", "tls-key", "tls-client-ca", "rate-without-tokens", "log-debug"}
 
 // Reload applies new settings to a server that runs, all or none, and reads
-// tokens and certificates again. It logs the names of settings that changed and
-// need a restart. An error has been logged.
+// tokens and certificates again. It logs the names of settings that changed
+// and need a restart. An error has been logged.
 func (p *Process) Reload(c Config) error {
 	p.reloads.mu.Lock()
 	defer p.reloads.mu.Unlock()
@@ -90,8 +90,8 @@ func (p *Process) reloadConfig(c *Config) error {
 	return nil
 }
 
-// sameDoors reports whether clients need the same things, which listeners were
-// opened for.
+// sameDoors reports whether clients need the same things, which listeners
+// were opened for.
 func sameDoors(a, b *Config) bool {
 	doors := func(c *Config) [3]bool {
 		return [...]bool{c.Tokens == "" && len(c.TokenList) == 0, c.TLSCert == "", c.TLSClientCA == ""}
@@ -99,8 +99,8 @@ func sameDoors(a, b *Config) bool {
 	return doors(a) == doors(b)
 }
 
-// unappliedNames returns the names of settings that differ from those in use,
-// and stay as they were.
+// unappliedNames returns the names of settings that differ from those in
+// use, and stay as they were.
 func (p *Process) unappliedNames(c *Config) (names []string) {
 	old := map[string]any{}
 	name := func(tag reflect.StructTag) string { return cmp.Or(tag.Get("name"), tag.Get("file")) }

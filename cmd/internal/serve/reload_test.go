@@ -83,8 +83,8 @@ func TestReload(t *testing.T) {
 	eventually(t, "the metric of a file that cannot be read", func() bool { return failed("certificates") })
 }
 
-// A certificate that ends soon is said at the start, by --check-config and by
-// the metrics.
+// A certificate that ends soon is said at the start, by --check-config and
+// by the metrics.
 func TestCertificateThatEndsSoon(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")

@@ -16,8 +16,8 @@ type reloader struct {
 	failed       atomic.Bool
 }
 
-// readAgain calls read if one of the files changed, and reports whether it read
-// them.
+// readAgain calls read if one of the files changed, and reports whether it
+// read them.
 func (r *reloader) readAgain(read func() error, files ...string) bool {
 	if !r.seen.changed(files...) {
 		return false
@@ -56,8 +56,8 @@ type stamp struct {
 	size int64
 }
 
-// changed reports whether one of the files is another than at the last call. A
-// file that is not there is not a change that can be read.
+// changed reports whether one of the files is another than at the last
+// call. A file that is not there is not a change that can be read.
 func (s *stamps) changed(files ...string) bool {
 	now := make(stamps, len(files))
 	for i, name := range files {

@@ -34,8 +34,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// patienceOfTests is how long a test waits for what has to happen on a machine
-// that is busy.
+// patienceOfTests is how long a test waits for what has to happen on a
+// machine that is busy.
 const patienceOfTests = 60 * time.Second
 
 // eventually waits until something is so.
@@ -218,8 +218,8 @@ func newAuthority(t *testing.T, name string) *authority {
 	return a
 }
 
-// issue writes a certificate for 127.0.0.1 and its key, in place of what was
-// there.
+// issue writes a certificate for 127.0.0.1 and its key, in place of what
+// was there.
 func (a *authority) issue(t *testing.T, certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

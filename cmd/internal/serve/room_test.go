@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// A refusal for want of room came after the numbers were taken, and lost them.
+// A refusal for want of room came after the numbers were taken, and lost
+// them.
 func TestRefusalForRoomLosesNoNumber(t *testing.T) {
 	st := newStore(t)
 	for name, d := range map[string]sequence.Definition{

@@ -57,8 +57,8 @@ type Ends struct {
 	Endless []string // names of tokens that never end
 }
 
-// CheckFiles returns the mistakes in the configuration and in the files that it
-// names, without listening, and the ends of certificates.
+// CheckFiles returns the mistakes in the configuration and in the files
+// that it names, without listening, and the ends of certificates.
 func CheckFiles(cfg Config) (ends Ends, err error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.Check(); err != nil {
@@ -211,8 +211,8 @@ func (p *Process) serveRESP(ctx context.Context, l listener, most int) error {
 	return nil
 }
 
-// Drain makes the server not ready, and waits as long as Config.Drain says, or
-// until ctx ends, so that load balancers send new clients elsewhere.
+// Drain makes the server not ready, and waits as long as Config.Drain says,
+// or until ctx ends, so that load balancers send new clients elsewhere.
 func (p *Process) Drain(ctx context.Context) {
 	p.draining.Store(true)
 	p.notifySystemd("STOPPING=1", "STATUS=stopping")
@@ -228,9 +228,9 @@ func (p *Process) Drain(ctx context.Context) {
 }
 
 // Stop refuses new requests, ends streams, finishes the requests that have
-// arrived, and gives the server's leases back. All that ends with ctx, of which
-// the last quarter is for the leases: clients that do not take their answers
-// are cut off before.
+// arrived, and gives the server's leases back. All that ends with ctx, of
+// which the last quarter is for the leases: clients that do not take their
+// answers are cut off before.
 func (p *Process) Stop(ctx context.Context) error {
 	p.draining.Store(true)
 	p.endStreams()
@@ -264,13 +264,13 @@ func (p *Process) Stop(ctx context.Context) error {
 	return err
 }
 
-// silence is how long HTTP is without requests before connections are closed at
-// a stop.
+// silence is how long HTTP is without requests before connections are
+// closed at a stop.
 const silence = 50 * time.Millisecond
 
-// turnAway lets in no new client over HTTP, and waits until clients that keep
-// asking have been told to go. A connection that is closed while a request is
-// on its way answers it by a reset.
+// turnAway lets in no new client over HTTP, and waits until clients that
+// keep asking have been told to go. A connection that is closed while a
+// request is on its way answers it by a reset.
 func (p *Process) turnAway(ctx context.Context) {
 	const most, look = time.Second, 5 * time.Millisecond
 	p.closed.Store(true)

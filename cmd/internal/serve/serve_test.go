@@ -21,9 +21,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// While the store is unreachable the server is alive, not ready, and makes IDs
-// for as long as its fence allows, and never the same twice; when the store is
-// back, all is as before.
+// While the store is unreachable the server is alive, not ready, and makes
+// IDs for as long as its fence allows, and never the same twice; when the
+// store is back, all is as before.
 func TestStoreCutOff(t *testing.T) {
 	st := newStore(t)
 	p, logs := start(t, Config{Admin: "127.0.0.1:0", TTL: 2 * time.Second, MaxWait: 10 * time.Millisecond}, st)
@@ -54,8 +54,8 @@ func TestStoreCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The machine may be so slow that the fence is over by now; then there is
-	// nothing to see here.
+	// The machine may be so slow that the fence is over by now; then there
+	// is nothing to see here.
 	grant, _ := sp.Status()
 	if l := snowfence.MustLayout("twitter"); !take() &&
 		time.Now().Before(l.TimeOf(grant.Grant.Until).Add(-time.Millisecond)) {
@@ -87,8 +87,8 @@ func TestStoreCutOff(t *testing.T) {
 	}
 }
 
-// A namespace that cannot be leased makes the server not ready only where it
-// was named, or is the only one.
+// A namespace that cannot be leased makes the server not ready only where
+// it was named, or is the only one.
 func TestReadyFor(t *testing.T) {
 	st := newStore(t)
 	p, _ := start(t, Config{ReadyFor: []string{"orders", "default"}}, st)
@@ -117,8 +117,8 @@ func TestReadyFor(t *testing.T) {
 	eventually(t, "ready without namespaces", func() bool { return none.Ready() == nil })
 }
 
-// A stop gives nodes back, ends streams, and lets a request that waits finish;
-// all within its bound although a client does not take its answer.
+// A stop gives nodes back, ends streams, and lets a request that waits
+// finish; all within its bound although a client does not take its answer.
 func TestStop(t *testing.T) {
 	for bound := 2 * time.Second; ; bound *= 2 { // a busy machine may need longer for its part
 		err := stopWithin(t, bound)
@@ -131,8 +131,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// stopWithin stops a server with clients within a bound, and returns an error
-// if it took longer.
+// stopWithin stops a server with clients within a bound, and returns an
+// error if it took longer.
 func stopWithin(t *testing.T, bound time.Duration) error {
 	t.Helper()
 	st := newStore(t)
@@ -196,8 +196,8 @@ func stopWithin(t *testing.T, bound time.Duration) error {
 	return nil
 }
 
-// Before a stop the server is not ready, and serves on, for as long as it was
-// told.
+// Before a stop the server is not ready, and serves on, for as long as it
+// was told.
 func TestDrain(t *testing.T) {
 	p, _ := start(t, Config{Drain: time.Hour}, newStore(t))
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
@@ -215,8 +215,8 @@ func TestDrain(t *testing.T) {
 	<-left
 }
 
-// Connections beyond the limit are refused in words, and those who leave make
-// room.
+// Connections beyond the limit are refused in words, and those who leave
+// make room.
 func TestConnectionLimit(t *testing.T) {
 	p, _ := start(t, Config{Admin: "127.0.0.1:0", MaxConns: 2}, newStore(t))
 	var conns []net.Conn
@@ -274,8 +274,8 @@ func TestLateRenewal(t *testing.T) {
 	eventually(t, "in time", says("http://"+p.Admin, "ok\n"))
 }
 
-// A client that sends half a body, or takes nothing of a large answer, is cut
-// off; one that keeps up is not, however long its stream.
+// A client that sends half a body, or takes nothing of a large answer, is
+// cut off; one that keeps up is not, however long its stream.
 func TestSlowClients(t *testing.T) {
 	p, _ := start(t, Config{Slow: time.Second}, newStore(t))
 	half, err := net.Dial("tcp", p.HTTP)
@@ -305,8 +305,8 @@ func TestSlowClients(t *testing.T) {
 	})
 }
 
-// streamFor reads a stream for a while, and returns the longest time between
-// two reads.
+// streamFor reads a stream for a while, and returns the longest time
+// between two reads.
 func streamFor(t *testing.T, p *Process, d time.Duration) (longest time.Duration, err error) {
 	t.Helper()
 	res, err := http.Get("http://" + p.HTTP + "/v1/default/stream")

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ask makes a request with a token and headers, and returns the status and the
-// answer.
+// ask makes a request with a token and headers, and returns the status and
+// the answer.
 func ask(t *testing.T, method, url, token, body string, header ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -136,8 +136,8 @@ func TestServersThatWereKilledAreForgotten(t *testing.T) {
 	})
 }
 
-// Records of servers are no namespaces and no sequences, and no wire reaches
-// them.
+// Records of servers are no namespaces and no sequences, and no wire
+// reaches them.
 func TestRecordsOfServersAreHidden(t *testing.T) {
 	st := newStore(t)
 	p, _ := start(t, Config{}, st)

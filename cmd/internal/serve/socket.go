@@ -72,8 +72,8 @@ func listenSocket(path string) (net.Listener, error) {
 	return &socketListener{Listener: ln, path: path}, nil
 }
 
-// Close implements [net.Listener]. The file goes first: afterwards it may be a
-// successor's.
+// Close implements [net.Listener]. The file goes first: afterwards it may
+// be a successor's.
 func (s *socketListener) Close() (err error) {
 	s.once.Do(func() { err = os.Remove(s.path) })
 	return errors.Join(err, s.Listener.Close())

@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/remote"
 )
 
-// A server listens on sockets, for its user and group, and the file of a socket
-// goes with it.
+// A server listens on sockets, for its user and group, and the file of a
+// socket goes with it.
 func TestSockets(t *testing.T) {
 	dir := t.TempDir()
 	http, redis := filepath.Join(dir, "http"), filepath.Join(dir, "redis")
@@ -85,7 +85,8 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// A socket replaces nothing but a socket, and says what is wrong with its path.
+// A socket replaces nothing but a socket, and says what is wrong with its
+// path.
 func TestWrongSockets(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")

@@ -30,8 +30,8 @@ func unitStore(t *testing.T) store.Store {
 	return st
 }
 
-// Holders of a server that is gone get other nodes from another one, and no ID
-// comes twice.
+// Holders of a server that is gone get other nodes from another one, and no
+// ID comes twice.
 func TestHoldersOfALessorThatIsGone(t *testing.T) {
 	st := unitStore(t)
 	a, _ := start(t, Config{}, st)

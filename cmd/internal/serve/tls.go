@@ -79,9 +79,9 @@ func (t *certificates) keepGood(until time.Time) error {
 	return nil
 }
 
-// reloadFiles reads the files again if they changed. If one cannot be read, or
-// they do not fit each other, the old ones stay in use, and the next call tries
-// again: programs rarely write both at once.
+// reloadFiles reads the files again if they changed. If one cannot be read,
+// or they do not fit each other, the old ones stay in use, and the next
+// call tries again: programs rarely write both at once.
 func (t *certificates) reloadFiles() {
 	if t.readAgain(t.readFiles, t.cert, t.key, t.ca) {
 		t.logger.Info("certificate read again", "file", t.cert)

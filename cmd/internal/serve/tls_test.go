@@ -18,8 +18,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// A renewed certificate is used without a restart, one that cannot be used is
-// not, and a client without a certificate of the right authority is unknown.
+// A renewed certificate is used without a restart, one that cannot be used
+// is not, and a client without a certificate of the right authority is
+// unknown.
 func TestCertificates(t *testing.T) {
 	ca, others := newAuthority(t, "ours"), newAuthority(t, "theirs")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
@@ -89,7 +90,8 @@ func TestCertificates(t *testing.T) {
 	eventually(t, "the new certificate", func() bool { s, err := serial(known); return err == nil && s != first })
 }
 
-// Tokens are read again: for new requests and for connections that are open.
+// Tokens are read again: for new requests and for connections that are
+// open.
 func TestTokensReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens.yaml")
 	write := func(tokens ...server.Token) {
@@ -169,8 +171,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// A client that connects and says nothing is cut off before its handshake, on
-// both ports; one that did shake hands may be silent.
+// A client that connects and says nothing is cut off before its handshake,
+// on both ports; one that did shake hands may be silent.
 func TestSilentClients(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")

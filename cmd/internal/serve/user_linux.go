@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// userOf returns the user ID of the program at the other end of a socket, from
-// the kernel: of the time when it connected.
+// userOf returns the user ID of the program at the other end of a socket,
+// from the kernel: of the time when it connected.
 func userOf(c net.Conn) (id uint32, ok bool) {
 	socket, is := c.(*net.UnixConn)
 	if !is {
@@ -30,8 +30,8 @@ func userOf(c net.Conn) (id uint32, ok bool) {
 }
 
 // ownerOf returns the owner of a subordinate user ID, by the text of
-// /etc/subuid, or else the ID itself. One user may act as each of 65,536 such
-// users.
+// /etc/subuid, or else the ID itself. One user may act as each of 65,536
+// such users.
 func ownerOf(id uint32, subordinate string) uint32 {
 	for line := range strings.Lines(subordinate) {
 		fields := strings.Split(strings.TrimSpace(line), ":")

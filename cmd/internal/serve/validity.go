@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// validity is when the first of some certificates ends, and how long it is good
-// in all.
+// validity is when the first of some certificates ends, and how long it is
+// good in all.
 type validity struct {
 	name string // of its subject
 	end  time.Time
@@ -34,8 +34,8 @@ func validityOf(data []byte) (first validity) {
 	return first
 }
 
-// soon is how long before its end a certificate is warned of: short-lived ones
-// are renewed when a third of their time is left.
+// soon is how long before its end a certificate is warned of: short-lived
+// ones are renewed when a third of their time is left.
 func (v validity) soon() time.Duration { return min(14*24*time.Hour, v.all/4) }
 
 // warning says that a certificate ends soon; "" when it does not.

@@ -27,8 +27,8 @@ func (p *Process) watchAll(ctx context.Context) {
 	}
 }
 
-// watchdog tells systemd that the service is alive, for as long as watch goes
-// round: a look at a store that hangs ends by itself within seconds.
+// watchdog tells systemd that the service is alive, for as long as watch
+// goes round: a look at a store that hangs ends by itself within seconds.
 func (p *Process) watchdog(ctx context.Context, within time.Duration) {
 	every := time.NewTicker(max(within/3, time.Millisecond))
 	defer every.Stop()
@@ -59,13 +59,13 @@ type ClockSteps struct {
 	wall, mono time.Time
 }
 
-// stepFrom is the least that counts as a step. Clocks that are slewed move by
-// half a millisecond a second.
+// stepFrom is the least that counts as a step. Clocks that are slewed move
+// by half a millisecond a second.
 const stepFrom = 50 * time.Millisecond
 
-// stepSince compares the wall clock with monotonic time since the last look,
-// and returns the step between them, 0 for none. A machine that slept looks
-// like a step forward, because monotonic time stands still then.
+// stepSince compares the wall clock with monotonic time since the last
+// look, and returns the step between them, 0 for none. A machine that slept
+// looks like a step forward, because monotonic time stands still then.
 func (c *ClockSteps) stepSince(now time.Time) time.Duration {
 	wall := now.Round(0)
 	defer func() { c.wall, c.mono = wall, now }()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A clock that steps is one line of the log, and one that runs well is none.
+// A clock that steps is one line of the log, and one that runs well is
+// none.
 func TestClockStepsAreLogged(t *testing.T) {
 	for step, want := range map[time.Duration]int{0: 0, -31 * time.Second: 1, time.Hour: 1} {
 		var said strings.Builder

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// CertificateName is the log's name of the holder of a client certificate; ""
-// without one.
+// CertificateName is the log's name of the holder of a client certificate;
+// "" without one.
 func CertificateName(chain []*x509.Certificate) string {
 	if len(chain) == 0 {
 		return ""
@@ -19,8 +19,8 @@ func CertificateName(chain []*x509.Certificate) string {
 	return Clip(chain[0].Subject.String())
 }
 
-// Caller is the sender of a request, and the service's facts of it beside the
-// answer.
+// Caller is the sender of a request, and the service's facts of it beside
+// the answer.
 type Caller struct {
 	*Identity          // nil is an unknown caller
 	From        string // address of the client

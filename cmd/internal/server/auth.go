@@ -37,8 +37,8 @@ func OpenAt(perSecond int) *Auth {
 	return &Auth{anyone: newIdentity(t)}
 }
 
-// NewHostAuth is for agents: the users of this host make IDs, and each may hold
-// so many nodes. Without namespaces it is for all that the agent has.
+// NewHostAuth is for agents: the users of this host make IDs, and each may
+// hold so many nodes. Without namespaces it is for all that the agent has.
 func NewHostAuth(nodes int, namespaces ...string) *Auth {
 	t := Token{Verbs: hostVerbs, Namespaces: namespaces}
 	return &Auth{anyone: newIdentity(t), nodes: nodes}
@@ -102,9 +102,9 @@ func newIdentity(t Token) *Identity {
 }
 
 // Replace makes a the successor of old, with tokens that were read before:
-// known callers have the rights of a from here on, or none where their token is
-// gone. Their use of an unchanged rate stays spent. It is called once, before
-// anybody uses a.
+// known callers have the rights of a from here on, or none where their
+// token is gone. Their use of an unchanged rate stays spent. It is called
+// once, before anybody uses a.
 func (a *Auth) Replace(old *Auth) {
 	if a.anyone != nil && old.anyone != nil {
 		a.anyone = old.anyone.takeRights(a.anyone)
@@ -133,8 +133,8 @@ func (a *Auth) Tokens() (list []Token) {
 	return list
 }
 
-// Used calls each with the first 1,000 tokens and their use, so that metrics
-// stay few.
+// Used calls each with the first 1,000 tokens and their use, so that
+// metrics stay few.
 func (a *Auth) Used(each func(t *Token, u *Usage)) {
 	const most = 1000
 	for _, id := range a.tokens[:min(len(a.tokens), most)] {
@@ -142,12 +142,12 @@ func (a *Auth) Used(each func(t *Token, u *Usage)) {
 	}
 }
 
-// Anyone returns the identity of callers without a token; nil means that they
-// must have one.
+// Anyone returns the identity of callers without a token; nil means that
+// they must have one.
 func (a *Auth) Anyone() *Identity { return a.anyone }
 
-// Unnamed returns the identity of a caller without a token, by its certificate
-// if it has a valid one; nil means that it has no rights.
+// Unnamed returns the identity of a caller without a token, by its
+// certificate if it has a valid one; nil means that it has no rights.
 func (a *Auth) Unnamed(chain []*x509.Certificate) *Identity {
 	if a.anyone != nil || len(chain) == 0 || time.Now().After(chain[0].NotAfter) {
 		return a.anyone
@@ -160,9 +160,9 @@ func (a *Auth) Unnamed(chain []*x509.Certificate) *Identity {
 	return nil
 }
 
-// hasName reports whether a certificate is for a name. The text says which kind
-// of name it is, because an authority may check one kind and let clients choose
-// another.
+// hasName reports whether a certificate is for a name. The text says which
+// kind of name it is, because an authority may check one kind and let
+// clients choose another.
 func hasName(c *x509.Certificate, name string) bool {
 	switch common, ok := strings.CutPrefix(name, "CN="); {
 	case ok:
@@ -175,8 +175,8 @@ func hasName(c *x509.Certificate, name string) bool {
 	return slices.Contains(c.DNSNames, name)
 }
 
-// Identify returns the identity of a secret. It takes as long for a wrong one
-// as for a right one.
+// Identify returns the identity of a secret. It takes as long for a wrong
+// one as for a right one.
 func (a *Auth) Identify(secret string) (*Identity, error) {
 	sum := sha256.Sum256([]byte(secret))
 	var found *Identity

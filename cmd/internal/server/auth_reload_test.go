@@ -26,8 +26,8 @@ func tokensOf(t *testing.T, tokens ...Token) *Auth {
 	return a
 }
 
-// Who is connected when tokens are read again has what the new file says, and
-// keeps what was spent of an unchanged rate.
+// Who is connected when tokens are read again has what the new file says,
+// and keeps what was spent of an unchanged rate.
 func TestTokensReadAgain(t *testing.T) {
 	old := tokensOf(t,
 		Token{Name: "gone", SHA256: sum("1")},

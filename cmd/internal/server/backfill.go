@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// backfills are the makers of IDs for the past, by node. They notice a store
-// that was rolled back, so some are kept.
+// backfills are the makers of IDs for the past, by node. They notice a
+// store that was rolled back, so some are kept.
 type backfills struct {
 	mu  sync.Mutex
 	all map[int64]*lease.Backfill

@@ -11,9 +11,9 @@ import (
 
 // bounded is a store for sequences over a pool of connections. A row of a
 // sequence may be locked by another program's transaction, and a call then
-// keeps its connection until it ends. So few writes are under way at a time,
-// and leases find a connection always. Writes of sequences with a slow last
-// write wait apart, so that the others find one too.
+// keeps its connection until it ends. So few writes are under way at a
+// time, and leases find a connection always. Writes of sequences with a
+// slow last write wait apart, so that the others find one too.
 type bounded struct {
 	store.Store
 	all, late chan struct{} // each write under way has a place

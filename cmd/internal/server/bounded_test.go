@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// pool is a store whose writes occupy connections, of which it counts the most
-// at a time.
+// pool is a store whose writes occupy connections, of which it counts the
+// most at a time.
 type pool struct {
 	*keyStore
 	used, most atomic.Int64
@@ -38,8 +38,8 @@ func (p *pool) Swap(ctx context.Context, w []store.Write) []error {
 	return p.keyStore.Swap(ctx, w)
 }
 
-// Rows that others have locked leave connections to leases, and soon also to
-// other sequences.
+// Rows that others have locked leave connections to leases, and soon also
+// to other sequences.
 func TestLockedRowsLeaveConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const locked = 8
@@ -94,5 +94,6 @@ func TestLockedRowsLeaveConnections(t *testing.T) {
 	})
 }
 
-// callTimeoutOfSequences is how long a sequence waits for a call of its store.
+// callTimeoutOfSequences is how long a sequence waits for a call of its
+// store.
 const callTimeoutOfSequences = 10 * time.Second

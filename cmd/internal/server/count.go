@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// NodeCount is how many nodes of a namespace are taken, of those that can be
-// leased.
+// NodeCount is how many nodes of a namespace are taken, of those that can
+// be leased.
 type NodeCount struct {
 	// Held or vetoed. Both leave out the reserved range: programs lease its
 	// nodes by number only. An agent counts the nodes of its units.
 	Held, Leasable int64
-	// Leases in the store and subleases of this server, counted by the token
-	// that the label names.
+	// Leases in the store and subleases of this server, counted by the
+	// token that the label names.
 	Owners map[string]int64
 	At     time.Time
 }
 
-// CountNodes asks the store for all nodes of a namespace, and counts those that
-// are held.
+// CountNodes asks the store for all nodes of a namespace, and counts those
+// that are held.
 func (s *Service) CountNodes(ctx context.Context, namespace string) (NodeCount, error) {
 	v, err := s.View(ctx, namespace)
 	if err != nil {
@@ -46,6 +46,6 @@ func (s *Service) CountNodes(ctx context.Context, namespace string) (NodeCount, 
 }
 
 // CountPause is how long to wait for the next count: at least every, and so
-// long that counts take a 50th of the time at most. A list of 131,072 nodes is
-// long.
+// long that counts take a 50th of the time at most. A list of 131,072 nodes
+// is long.
 func CountPause(every, took time.Duration) time.Duration { return max(every, 50*took) }

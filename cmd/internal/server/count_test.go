@@ -15,8 +15,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// The alert about nodes that run out was silent while operators vetoed most of
-// them.
+// The alert about nodes that run out was silent while operators vetoed most
+// of them.
 func TestVetoedNodesCount(t *testing.T) {
 	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
@@ -39,8 +39,9 @@ func TestVetoedNodesCount(t *testing.T) {
 	}
 }
 
-// A unit counts with all its nodes: for the alert about nodes that run out, for
-// tokens, and for their limits. What is left of an earlier unit does not count.
+// A unit counts with all its nodes: for the alert about nodes that run out,
+// for tokens, and for their limits. What is left of an earlier unit does
+// not count.
 func TestUnitsCountTheirNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()

@@ -39,8 +39,8 @@ const (
 	kinds
 )
 
-// kindTable has the name of each kind, and its error on each wire. TRYAGAIN is
-// a word that clients of Redis know, and some repeat by themselves.
+// kindTable has the name of each kind, and its error on each wire. TRYAGAIN
+// is a word that clients of Redis know, and some repeat by themselves.
 var kindTable = [kinds]struct {
 	name   string
 	status int
@@ -149,8 +149,8 @@ func KindOf(err error) Kind {
 	return Unavailable // what stores return when they are unreachable has no type of its own
 }
 
-// storeError is an error of a store. Its text is for callers, wherever it is
-// wrapped, because drivers name hosts, users, databases and files.
+// storeError is an error of a store. Its text is for callers, wherever it
+// is wrapped, because drivers name hosts, users, databases and files.
 type storeError struct {
 	err    error
 	text   string
@@ -162,8 +162,8 @@ func (e *storeError) Unwrap() error { return e.err }
 
 const storeFailed = "the store failed, and the server's log says how"
 
-// newStoreError returns the callers' view of an error of the store: its meaning
-// to Snowfence, if that is known, and else that there was one.
+// newStoreError returns the callers' view of an error of the store: its
+// meaning to Snowfence, if that is known, and else that there was one.
 func newStoreError(err error, hide func(text string) string) *storeError {
 	e := &storeError{err, storeFailed, hide(err.Error())}
 	for _, known := range []error{store.ErrLost, store.ErrReplaced, store.ErrReadOnly, errors.ErrUnsupported} {
@@ -183,8 +183,8 @@ func LogText(err error) string {
 	return text
 }
 
-// withoutHolders takes the labels of others out of an error, for callers who
-// may not read them.
+// withoutHolders takes the labels of others out of an error, for callers
+// who may not read them.
 func withoutHolders(err error) error {
 	taken, ok := errors.AsType[*lease.TakenError](err)
 	if !ok {

@@ -8,15 +8,15 @@ import (
 	"github.com/snowfence/snowfence/public"
 )
 
-// Form is how a caller writes IDs: an encoding, and a prefix or none. The zero
-// value writes decimals.
+// Form is how a caller writes IDs: an encoding, and a prefix or none. The
+// zero value writes decimals.
 type Form struct {
 	encoding snowfence.Encoding
 	prefix   string // with the _ behind it
 }
 
-// ParseForm returns the form of a format such as base58, decimal where that is
-// missing, and the name of a prefix.
+// ParseForm returns the form of a format such as base58, decimal where that
+// is missing, and the name of a prefix.
 func ParseForm(format, prefix string) (f Form, err error) {
 	if format != "" {
 		if f.encoding, err = snowfence.ParseEncoding(format); err != nil {
@@ -37,8 +37,8 @@ func (f Form) Append(b []byte, id snowfence.ID) []byte {
 	return f.encoding.Append(append(b, f.prefix...), id)
 }
 
-// Parse returns the ID of a text. A form with a prefix takes texts with that
-// prefix only, one without takes any.
+// Parse returns the ID of a text. A form with a prefix takes texts with
+// that prefix only, one without takes any.
 func (f Form) Parse(text string) (snowfence.ID, error) {
 	id, prefix, err := show.ReadID(f.encoding, []byte(text))
 	if err == nil && f.prefix != "" && prefix != f.prefix {

@@ -31,7 +31,8 @@ func (g *givenOut) none() int64 {
 // isAfter reports whether a number comes after another one.
 func (g *givenOut) isAfter(a, b int64) bool { return !g.down && a > b || g.down && a < b }
 
-// noteNumber keeps a number. Takers may come in another order than they took.
+// noteNumber keeps a number. Takers may come in another order than they
+// took.
 func (g *givenOut) noteNumber(period, last int64) {
 	if period == 0 {
 		for before := g.last.Load(); g.isAfter(last, before); before = g.last.Load() {
@@ -60,14 +61,16 @@ func (g *givenOut) noteNumber(period, last int64) {
 	}
 }
 
-// period returns the period of the last number; 0 where there are no periods.
+// period returns the period of the last number; 0 where there are no
+// periods.
 func (g *givenOut) period() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.latest
 }
 
-// lastOf returns the last number of a period, and whether one was given out.
+// lastOf returns the last number of a period, and whether one was given
+// out.
 func (g *givenOut) lastOf(period int64) (int64, bool) {
 	if period == 0 {
 		last := g.last.Load()

@@ -35,8 +35,8 @@ func (sp *Space) Health(now time.Time) (Health, bool) {
 	return h, ok
 }
 
-// Waits returns how long callers wait for a grant that lies in the future, and
-// 0 where it began.
+// Waits returns how long callers wait for a grant that lies in the future,
+// and 0 where it began.
 func (h Health) Waits(now time.Time) time.Duration {
 	if h.Begins.IsZero() {
 		return 0
@@ -50,9 +50,9 @@ func (sp *Space) Lapsed(now time.Time) bool {
 	return ok && h.Left == 0 && h.Begins.IsZero() && h.Trouble == nil
 }
 
-// Err returns why no IDs are made now, of a lease that is wanted. A lease that
-// ran out because no client asked for IDs is fine, and so is a grant that
-// begins before requests give up.
+// Err returns why no IDs are made now, of a lease that is wanted. A lease
+// that ran out because no client asked for IDs is fine, and so is a grant
+// that begins before requests give up.
 func (sp *Space) Err(now time.Time) error {
 	h, ok := sp.Health(now)
 	switch wait := h.Waits(now); {
@@ -88,8 +88,8 @@ func (sp *Space) waitError(h Health, now time.Time) error {
 		h.Grant.Node)
 }
 
-// WarnLater logs grants that begin so late that requests fail until then, each
-// of them once.
+// WarnLater logs grants that begin so late that requests fail until then,
+// each of them once.
 func (s *Service) WarnLater(now time.Time) {
 	for _, sp := range s.Spaces() {
 		h, _ := sp.Health(now)
@@ -103,8 +103,8 @@ func (s *Service) WarnLater(now time.Time) {
 // maxWait is how long requests wait for the clock or a grant.
 func (s *Service) maxWait() time.Duration { return cmp.Or(s.opts.MaxWait, time.Second) }
 
-// RetryAfter returns when it makes sense to ask again after an error, in whole
-// seconds.
+// RetryAfter returns when it makes sense to ask again after an error, in
+// whole seconds.
 func RetryAfter(err error) time.Duration {
 	var wait *snowfence.WaitError
 	if errors.As(err, &wait) {

@@ -2,7 +2,8 @@ package server
 
 import "testing"
 
-// Each user of a host is a caller with a limit of its own, and manages nothing.
+// Each user of a host is a caller with a limit of its own, and manages
+// nothing.
 func TestHostAuth(t *testing.T) {
 	a := NewHostAuth(4, "x")
 	one, two := a.User(1000), a.User(1001)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Identity is a known caller. Connections keep it, so its rights change when
-// tokens are read again. Safe for concurrent use.
+// Identity is a known caller. Connections keep it, so its rights change
+// when tokens are read again. Safe for concurrent use.
 type Identity struct {
 	Name        string
 	hash        [sha256.Size]byte
@@ -67,8 +67,8 @@ func (id *Identity) presentRights() (*rights, error) {
 
 var errRevoked = Errorf(Anonymous, "the token was revoked: use another one")
 
-// May returns why the caller may not do something in a namespace; "" stands for
-// rights outside of namespaces.
+// May returns why the caller may not do something in a namespace; "" stands
+// for rights outside of namespaces.
 func (id *Identity) May(v Verb, namespace string) error {
 	r, err := id.presentRights()
 	if err != nil {
@@ -87,8 +87,8 @@ func (r *rights) mayIn(v Verb, namespace string) error {
 	return nil
 }
 
-// Authorize is May for a request, which counts for the caller's rate as n IDs,
-// whatever becomes of it: a failed one may have asked the store.
+// Authorize is May for a request, which counts for the caller's rate as n
+// IDs, whatever becomes of it: a failed one may have asked the store.
 func (id *Identity) Authorize(v Verb, namespace string, n int64) error {
 	r, err := id.presentRights()
 	if err == nil {

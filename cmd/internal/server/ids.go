@@ -13,7 +13,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// generator is Generator for callers, which may lack the right to read labels.
+// generator is Generator for callers, which may lack the right to read
+// labels.
 func (sp *Space) generator(ctx context.Context) (*snowfence.Generator, error) {
 	g, err := sp.Generator(ctx)
 	return g, withoutHolders(err)
@@ -36,8 +37,8 @@ func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
 	return id, nil
 }
 
-// Fill writes new IDs to dst. On an error the first n are good, and the caller
-// decides whether to hand them out: they are used up.
+// Fill writes new IDs to dst. On an error the first n are good, and the
+// caller decides whether to hand them out: they are used up.
 func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error) {
 	g, err := sp.generator(ctx)
 	if err != nil {
@@ -47,7 +48,8 @@ func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error
 	return n, sp.endedError(err)
 }
 
-// Runs returns n new IDs as runs. On an error the runs are good all the same.
+// Runs returns n new IDs as runs. On an error the runs are good all the
+// same.
 func (sp *Space) Runs(ctx context.Context, n int64) ([]snowfence.Run, error) {
 	if sp.Scheme().Encrypted() {
 		return nil, Errorf(Invalid, "namespace %q is encrypted: its IDs come in no runs", sp.Name)
@@ -93,12 +95,12 @@ func (sp *Space) Range(from, to time.Time) (lo, hi snowfence.ID, err error) {
 // Decode takes an ID apart.
 func (sp *Space) Decode(id snowfence.ID) (snowfence.Parts, error) { return sp.Scheme().Decode(id) }
 
-// Stale reports whether the namespace was closed or changed: ask the service
-// for it again.
+// Stale reports whether the namespace was closed or changed: ask the
+// service for it again.
 func (sp *Space) Stale() bool { return sp.stale.Load() }
 
-// Batch makes n IDs and calls use with all of them, once. The slice is not to
-// be kept. Where use sends many, [Service.Reserve] comes first.
+// Batch makes n IDs and calls use with all of them, once. The slice is not
+// to be kept. Where use sends many, [Service.Reserve] comes first.
 func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) error {
 	if err := CheckCount(int64(n)); err != nil {
 		return err
@@ -125,9 +127,9 @@ func (sp *Space) RunsRoom(n int64) int64 {
 	return 160 * (2*n/(l.Last-l.First+1) + 2)
 }
 
-// idBuffer returns a slice for n IDs. Large ones are used again: a client that
-// asks for millions and leaves would otherwise fill the memory faster than it
-// is collected.
+// idBuffer returns a slice for n IDs. Large ones are used again: a client
+// that asks for millions and leaves would otherwise fill the memory faster
+// than it is collected.
 func (s *Service) idBuffer(n int) (ids []snowfence.ID, done func()) {
 	if n <= smallBatch {
 		return make([]snowfence.ID, n), func() {}
@@ -149,8 +151,8 @@ func (sp *Space) Fields(p snowfence.Parts) (fields []*pb.FieldValue) {
 	return fields
 }
 
-// ParseTime reads a time of a request: as [show.ReadTime], or as milliseconds
-// since 1970.
+// ParseTime reads a time of a request: as [show.ReadTime], or as
+// milliseconds since 1970.
 func ParseTime(s string) (time.Time, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return time.UnixMilli(ms).UTC(), nil
@@ -165,8 +167,8 @@ func ParseTime(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Lead returns how far the next ID is ahead of the clock, and false when no ID
-// can be made.
+// Lead returns how far the next ID is ahead of the clock, and false when no
+// ID can be made.
 func (sp *Space) Lead(now time.Time) (time.Duration, bool) {
 	g := sp.gen.Load()
 	if h, ok := sp.Health(now); g == nil || !ok || h.Left == 0 {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// latencyBuckets are quarters of octaves from a quarter of a microsecond to 67
-// s, and all longer times.
+// latencyBuckets are quarters of octaves from a quarter of a microsecond to
+// 67 s, and all longer times.
 const (
 	latencyBuckets = 28*4 + 1
 	latencyUnit    = time.Microsecond / 4
@@ -23,8 +23,8 @@ type Latency struct {
 	nanos   atomic.Int64
 }
 
-// LatencyCounts are the counts of a Latency at one time, or of the time between
-// two.
+// LatencyCounts are the counts of a Latency at one time, or of the time
+// between two.
 type LatencyCounts struct {
 	Buckets [latencyBuckets]int64
 	Total   time.Duration // of all together
@@ -36,8 +36,8 @@ func (l *Latency) Add(n int64, d time.Duration) {
 	l.nanos.Add(n * int64(d))
 }
 
-// latencyBucket returns the bucket of a duration: its octave, and which quarter
-// of it.
+// latencyBucket returns the bucket of a duration: its octave, and which
+// quarter of it.
 func latencyBucket(d time.Duration) int {
 	quarters := uint64(min(max(d, 0), time.Hour)) * 4 / uint64(latencyUnit)
 	if quarters < 4 {
@@ -118,8 +118,8 @@ const (
 // Name is the call in words, for metrics.
 func (o Op) Name() string { return [...]string{"get", "list", "swap", "heads", "add"}[o] }
 
-// StoreLatency counts how long the round trips to a store take that it answers.
-// Safe for concurrent use.
+// StoreLatency counts how long the round trips to a store take that it
+// answers. Safe for concurrent use.
 type StoreLatency struct {
 	ops [ops]struct {
 		Latency
@@ -146,8 +146,8 @@ func (l *StoreLatency) beginTrip(at time.Time) (end func()) {
 	}
 }
 
-// Oldest returns how long the oldest round trip has had no answer; 0 when none
-// is under way.
+// Oldest returns how long the oldest round trip has had no answer; 0 when
+// none is under way.
 func (l *StoreLatency) Oldest(now time.Time) (age time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,9 +174,9 @@ func (l *StoreLatency) addTrip(o Op, began time.Time, err error) {
 	}
 }
 
-// Outage returns the begin of the store's silence, and its or its driver's last
-// error; nil while it answers. One round trip that failed is no outage: its
-// caller may have had no time.
+// Outage returns the begin of the store's silence, and its or its driver's
+// last error; nil while it answers. One round trip that failed is no
+// outage: its caller may have had no time.
 func (l *StoreLatency) Outage() (since time.Time, err error) { return l.outage.now() }
 
 // Counts returns the counts of all calls together.
@@ -187,8 +187,8 @@ func (l *StoreLatency) Counts() (c LatencyCounts) {
 	return c
 }
 
-// Each calls f with the counts of every call, and the number of failures, which
-// are not among the others.
+// Each calls f with the counts of every call, and the number of failures,
+// which are not among the others.
 func (l *StoreLatency) Each(f func(o Op, c LatencyCounts, failed int64)) {
 	for o := range l.ops {
 		f(Op(o), l.ops[o].Counts(), l.ops[o].failed.Load())

@@ -10,16 +10,16 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Later is a store that may be opened after its server began to listen. Until
-// then each call fails, as if the store had become unreachable. Safe for
-// concurrent use.
+// Later is a store that may be opened after its server began to listen.
+// Until then each call fails, as if the store had become unreachable. Safe
+// for concurrent use.
 type Later struct{ now atomic.Pointer[store.Store] }
 
 // Open says that the store is open.
 func (l *Later) Open(st store.Store) { l.now.Store(&st) }
 
-// Absent says why the store is not open. Call it, or Open, before anybody uses
-// the store.
+// Absent says why the store is not open. Call it, or Open, before anybody
+// uses the store.
 func (l *Later) Absent(why error) { l.Open(absent{why}) }
 
 func (l *Later) at() store.Store { return *l.now.Load() }

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// maxNodes bounds the block of one ticket: each renewal writes all its records.
+// maxNodes bounds the block of one ticket: each renewal writes all its
+// records.
 const maxNodes = 1024
 
 // maxAvoided bounds the nodes that a holder refuses.
@@ -23,9 +24,9 @@ type Granted struct {
 
 // Acquire leases a node to a caller, which renews it with the ticket. The
 // service keeps nothing of it, except in a namespace with units, where it
-// sublets single nodes from memory. In an encrypted namespace with secrets that
-// stay on the server, it refuses a caller without proof of them, and takes no
-// node.
+// sublets single nodes from memory. In an encrypted namespace with secrets
+// that stay on the server, it refuses a caller without proof of them, and
+// takes no node.
 func (s *Service) Acquire(
 	ctx context.Context, id *Identity, namespace string, r wire.Request,
 ) (g Granted, sp *Space, err error) {
@@ -42,9 +43,9 @@ func (s *Service) Acquire(
 	if n := len(r.Avoid); n > maxAvoided {
 		return Granted{}, nil, Errorf(Invalid, "%d nodes are refused: name %d at most", n, maxAvoided)
 	}
-	// A client that takes a node from a living holder of another label decides
-	// about others: that takes the verb manage. A label is the caller's word,
-	// and readers of leases know the labels of others.
+	// A client that takes a node from a living holder of another label
+	// decides about others: that takes the verb manage. A label is the
+	// caller's word, and readers of leases know the labels of others.
 	if id.May(VerbManage, namespace) != nil {
 		r.Guard, r.Label = r.Node != nil, id.labelOf(r.Label)
 	}
@@ -99,8 +100,8 @@ func (s *Service) acquireNode(ctx context.Context, namespace string, r wire.Requ
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
-		// What may be refused comes first: a node that the caller cannot use
-		// would stay taken until its end.
+		// What may be refused comes first: a node that the caller cannot
+		// use would stay taken until its end.
 		if g.Secrets, err = s.Secrets(sp); err != nil && r.Fingerprint == "" {
 			return Granted{}, err
 		}
@@ -114,8 +115,8 @@ func (s *Service) acquireNode(ctx context.Context, namespace string, r wire.Requ
 	})
 }
 
-// NodesWith returns the nodes of a namespace with the given numbers in their
-// highest parts.
+// NodesWith returns the nodes of a namespace with the given numbers in
+// their highest parts.
 func (s *Service) NodesWith(
 	ctx context.Context, namespace string, parts map[string]int64,
 ) (snowfence.NodeRange, error) {
@@ -129,8 +130,8 @@ func (s *Service) NodesWith(
 	return r, err
 }
 
-// Renew renews a lease. An ended one counts as a new one, for the limit of the
-// token that its label names.
+// Renew renews a lease. An ended one counts as a new one, for the limit of
+// the token that its label names.
 func (s *Service) Renew(
 	ctx context.Context, id *Identity, l wire.Lease, attempt string, earlier ...string,
 ) (wire.Lease, *Space, error) {
@@ -164,7 +165,8 @@ func (s *Service) Release(ctx context.Context, l wire.Lease, used int64) error {
 	return err
 }
 
-// boundedFor bounds a call with a lease of the store. A sublease asks no store.
+// boundedFor bounds a call with a lease of the store. A sublease asks no
+// store.
 func boundedFor(ctx context.Context, l wire.Lease) (context.Context, context.CancelFunc) {
 	if l.Lessor != "" {
 		return ctx, func() {}
@@ -172,8 +174,8 @@ func boundedFor(ctx context.Context, l wire.Lease) (context.Context, context.Can
 	return withStoreTimeout(ctx)
 }
 
-// withSpace does something with a namespace, and once more if its layout was
-// changed since the server read it.
+// withSpace does something with a namespace, and once more if its layout
+// was changed since the server read it.
 func withSpace[T any](
 	ctx context.Context, s *Service, namespace string, do func(context.Context, *Space) (T, error),
 ) (T, *Space, error) {
@@ -201,8 +203,9 @@ func ReadTicket(b []byte) (wire.Lease, error) {
 	return l, err
 }
 
-// Secrets returns the secrets of an encrypted namespace, for holders that make
-// its IDs; an error of the kind Refused where the server keeps them to itself.
+// Secrets returns the secrets of an encrypted namespace, for holders that
+// make its IDs; an error of the kind Refused where the server keeps them to
+// itself.
 func (s *Service) Secrets(sp *Space) ([][]byte, error) {
 	if !sp.Scheme().Encrypted() {
 		return nil, nil

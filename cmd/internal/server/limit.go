@@ -9,30 +9,31 @@ import (
 )
 
 // A token may have a limit of the nodes of a namespace that nobody but its
-// clients can use at a time. Labels of nodes begin with the token's name, so
-// the store has the users of nodes, and no server remembers them.
+// clients can use at a time. Labels of nodes begin with the token's name,
+// so the store has the users of nodes, and no server remembers them.
 //
-// The rule: a request that writes a node that was not held counts in the store
-// afterwards, and takes the node back if that is too many. No client gets a
-// grant before the count. Of all kept grants, the last write counted all
-// others, so they are never more than the limit, however many servers there
-// are. Renewals in time count nothing.
+// The rule: a request that writes a node that was not held counts in the
+// store afterwards, and takes the node back if that is too many. No client
+// gets a grant before the count. Of all kept grants, the last write counted
+// all others, so they are never more than the limit, however many servers
+// there are. Renewals in time count nothing.
 //
-// Servers that take the last free place at the same time may both take it back:
-// the caller asks again. A grant is kept without a count only if its server
-// dies, or its store fails, in between.
+// Servers that take the last free place at the same time may both take it
+// back: the caller asks again. A grant is kept without a count only if its
+// server dies, or its store fails, in between.
 //
 // Subleases are not in the store. Each server counts its own, so the limit
 // holds for each server.
 
-// labelOf is the label of a node that a caller without the verb manage holds.
+// labelOf is the label of a node that a caller without the verb manage
+// holds.
 func (id *Identity) labelOf(label string) string { return id.Name + "/" + label }
 
 // ownsLabel reports whether a label is of this caller.
 func (id *Identity) ownsLabel(label string) bool { return strings.HasPrefix(label, id.labelOf("")) }
 
-// OwnerOf returns the name of the token in the label of a node; "" where there
-// is none.
+// OwnerOf returns the name of the token in the label of a node; "" where
+// there is none.
 func OwnerOf(label string) string {
 	name, _, ok := strings.Cut(label, "/")
 	if !ok {
@@ -41,8 +42,8 @@ func OwnerOf(label string) string {
 	return name
 }
 
-// nodeLimit returns how many nodes the caller may hold in a namespace; 0 means
-// any number.
+// nodeLimit returns how many nodes the caller may hold in a namespace; 0
+// means any number.
 func (id *Identity) nodeLimit() (int, error) {
 	r, err := id.presentRights()
 	if err != nil {
@@ -62,9 +63,9 @@ func (id *Identity) enterGate(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// nodesOf returns the nodes of a namespace that only clients of a caller can
-// use now. A node that was given back counts until the used part of its grant
-// has passed.
+// nodesOf returns the nodes of a namespace that only clients of a caller
+// can use now. A node that was given back counts until the used part of its
+// grant has passed.
 func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (map[int64]bool, error) {
 	v, err := s.View(ctx, namespace)
 	if err != nil {
@@ -119,8 +120,8 @@ func (s *Service) checkRoom(
 	return nil
 }
 
-// checkHeld returns why nodes that were just taken are too many. The request
-// may have been broken off: the nodes are there all the same.
+// checkHeld returns why nodes that were just taken are too many. The
+// request may have been broken off: the nodes are there all the same.
 func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
 	namespace := l.Namespace
 	if l.Lessor != "" {
@@ -136,10 +137,10 @@ func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, sp *Sp
 	return err
 }
 
-// keepLate is keepWithin for a ticket that had ended when it was renewed. It
-// counts for the token that its label names. The server knows the limit of the
-// caller alone, so the ticket of another token stays ended; a manager of the
-// namespace could free its nodes anyway.
+// keepLate is keepWithin for a ticket that had ended when it was renewed.
+// It counts for the token that its label names. The server knows the limit
+// of the caller alone, so the ticket of another token stays ended; a
+// manager of the namespace could free its nodes anyway.
 func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
 	switch {
 	case !id.ownsLabel(l.Label) && id.May(VerbManage, l.Namespace) != nil:
@@ -154,8 +155,8 @@ func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Spa
 	return nil
 }
 
-// keepWithin takes a ticket back if it is beyond the limit of a caller. used is
-// the tick after those that may have been used.
+// keepWithin takes a ticket back if it is beyond the limit of a caller.
+// used is the tick after those that may have been used.
 func (s *Service) keepWithin(
 	ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64,
 ) error {
@@ -164,8 +165,8 @@ func (s *Service) keepWithin(
 	})
 }
 
-// takeBackTicket takes a ticket back that is refused. No client has it yet, and
-// its caller may have left.
+// takeBackTicket takes a ticket back that is refused. No client has it yet,
+// and its caller may have left.
 func (s *Service) takeBackTicket(
 	ctx context.Context, sp *Space, l wire.Lease, used int64, refused func(context.Context) error,
 ) error {

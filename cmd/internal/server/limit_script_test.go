@@ -58,7 +58,8 @@ func scripted(t *testing.T, names ...string) (*script, *Service) {
 	return st, s
 }
 
-// leased is the record of a node of a namespace, held for a ttl from now on.
+// leased is the record of a node of a namespace, held for a ttl from now
+// on.
 func leased(t *testing.T, s *Service, namespace string, node int64, label string, ttl time.Duration) store.Record {
 	t.Helper()
 	v, err := s.newView(t.Context(), namespace)
@@ -96,8 +97,8 @@ func takeNode(ctx context.Context, t *testing.T, s *Service, id *Identity, node 
 	return err
 }
 
-// heldNode takes a node. renew renews it, and until is the first tick that is
-// not granted before.
+// heldNode takes a node. renew renews it, and until is the first tick that
+// is not granted before.
 func heldNode(t *testing.T, s *Service, id *Identity, node int64, ttl time.Duration) (renew func() error, until int64) {
 	t.Helper()
 	o := wire.Request{Label: "first", Node: &node, TTL: ttl}

@@ -14,8 +14,8 @@ import (
 )
 
 // A token with a limit of two nodes took 1,024: it gave each back without
-// saying what it had used, so that the node was of use to nobody and counted
-// for nobody. The sizes are drawn.
+// saying what it had used, so that the node was of use to nobody and
+// counted for nobody. The sizes are drawn.
 func TestNodesThatNobodyElseCanUseCount(t *testing.T) {
 	for try := range 6 {
 		inUnits := try%2 == 1
@@ -92,8 +92,9 @@ func spend(t *testing.T, limit int, unit int64) {
 	}
 }
 
-// Each user of a host has a quarter of a unit, and leaves the rest to others.
-// Nodes that it gives back without a word count. The sizes are drawn.
+// Each user of a host has a quarter of a unit, and leaves the rest to
+// others. Nodes that it gives back without a word count. The sizes are
+// drawn.
 func TestUsersOfAHostHaveAQuarterOfAUnit(t *testing.T) {
 	for range 3 {
 		unit := int64(4) << mathrand.IntN(7)

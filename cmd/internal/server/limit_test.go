@@ -43,7 +43,8 @@ func heldIn(t *testing.T, s *Service) (n int) {
 	return n
 }
 
-// One token with the verb lease took all 1,024 nodes of a namespace in 1.6 s.
+// One token with the verb lease took all 1,024 nodes of a namespace in 1.6
+// s.
 func TestOneTokenTookAllNodes(t *testing.T) {
 	st := newStore(t, "n")
 	s, id := newService(t, st, Options{}), limited(t, 3, VerbLease)
@@ -87,8 +88,8 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 	}
 }
 
-// meeting is a store whose first lists of all nodes wait for each other: all
-// callers count before any writes.
+// meeting is a store whose first lists of all nodes wait for each other:
+// all callers count before any writes.
 type meeting struct {
 	store.Store
 	left atomic.Int64
@@ -165,12 +166,12 @@ func hold(t *testing.T, s *Service, id *Identity, label string) error {
 	return err
 }
 
-// afterEpoch lets the clock of a test pass the epochs of layouts: it begins in
-// the year 2000.
+// afterEpoch lets the clock of a test pass the epochs of layouts: it begins
+// in the year 2000.
 func afterEpoch() { time.Sleep(time.Until(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))) }
 
-// Tickets that have ended could be renewed although others had their places by
-// then.
+// Tickets that have ended could be renewed although others had their places
+// by then.
 func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()

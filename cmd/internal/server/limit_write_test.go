@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Requests to one server count one after the other, so that the last place is
-// given away.
+// Requests to one server count one after the other, so that the last place
+// is given away.
 func TestOneServerGivesAwayAllPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
@@ -40,8 +40,8 @@ func TestOneServerGivesAwayAllPlaces(t *testing.T) {
 	})
 }
 
-// A renewal that was sent in time came to the store when another program had
-// its place.
+// A renewal that was sent in time came to the store when another program
+// had its place.
 func TestRenewalUnderwayBeyondALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
@@ -73,8 +73,8 @@ func TestRenewalUnderwayBeyondALimit(t *testing.T) {
 	})
 }
 
-// A token without a limit renewed tickets of one with a limit that had ended,
-// while the programs of that one had its places.
+// A token without a limit renewed tickets of one with a limit that had
+// ended, while the programs of that one had its places.
 func TestEndedTicketsOfAnotherToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		name  string
@@ -113,8 +113,8 @@ func TestEndedTicketsOfAnotherToken(t *testing.T) {
 	}
 }
 
-// A limit that was lowered took nodes away from programs that run, or kept them
-// from giving back.
+// A limit that was lowered took nodes away from programs that run, or kept
+// them from giving back.
 func TestLoweredLimit(t *testing.T) {
 	_, s := scripted(t, "n")
 	auth := func(nodes int) *Auth {
@@ -150,9 +150,9 @@ func TestLoweredLimit(t *testing.T) {
 	}
 }
 
-// Another server took the last place while a request was under way, and then
-// the count failed, the caller left, or the answer was lost: the node was kept
-// all the same.
+// Another server took the last place while a request was under way, and
+// then the count failed, the caller left, or the answer was lost: the node
+// was kept all the same.
 func TestNodesThatWereNotCounted(t *testing.T) {
 	type scene struct {
 		others int // nodes that another server gave away meanwhile

@@ -39,9 +39,9 @@ type Meter struct {
 // Meter returns the meter of a wire.
 func (s *Service) Meter(w Wire) *Meter { return &s.meters[w] }
 
-// Failed counts an error that goes to a caller, has it logged, and returns its
-// kind. about says which request that was; it is called where there is a line
-// to write.
+// Failed counts an error that goes to a caller, has it logged, and returns
+// its kind. about says which request that was; it is called where there is
+// a line to write.
 func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
 	k := KindOf(err)
 	s.meters[w].failures[k].n.Add(1)
@@ -60,8 +60,8 @@ func (s *Service) Failures(each func(wire, kind string, n int64)) {
 }
 
 // Answered counts n requests that were answered in d each, well or not, and
-// logs slow ones. What takes as long as its caller wants, streams and watches,
-// is none of them.
+// logs slow ones. What takes as long as its caller wants, streams and
+// watches, is none of them.
 func (s *Service) Answered(w Wire, n int64, d time.Duration, about func() Request) {
 	s.meters[w].took.Add(n, d)
 	s.logSlow(w, d, about)

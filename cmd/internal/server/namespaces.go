@@ -66,9 +66,9 @@ func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest)
 	return out, err
 }
 
-// wantedNodes returns the nodes that a request names; the zero value where it
-// names none. have are the nodes that can be leased, or nil, and all are the
-// layout's.
+// wantedNodes returns the nodes that a request names; the zero value where
+// it names none. have are the nodes that can be leased, or nil, and all are
+// the layout's.
 func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
 	if first == nil && last == nil {
 		return snowfence.NodeRange{}, nil
@@ -90,8 +90,8 @@ func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfenc
 	return r, nil
 }
 
-// CreateNamespace makes one: where there is one already, it is as asked for, or
-// that is an error.
+// CreateNamespace makes one: where there is one already, it is as asked
+// for, or that is an error.
 func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequest) (*pb.Namespace, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -120,7 +120,8 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	return describe(ns, err)
 }
 
-// findNamespace returns a namespace, deleted ones too; nil where there is none.
+// findNamespace returns a namespace, deleted ones too; nil where there is
+// none.
 func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namespace, error) {
 	ns, err := lease.Namespaces(s.store).Show(ctx, name)
 	if errors.Is(err, lease.ErrNoNamespace) {
@@ -130,8 +131,8 @@ func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namesp
 }
 
 // ChangeNamespace gives one another layout, other nodes or other limits. It
-// proves first that no ID of the new layout can equal an existing one. What is
-// so already is no change.
+// proves first that no ID of the new layout can equal an existing one. What
+// is so already is no change.
 func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
 	name := m.Name
 	ctx, cancel := withStoreTimeout(ctx)
@@ -172,9 +173,9 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	return describe(ns, err)
 }
 
-// DeleteNamespace leaves a tombstone of one. It refuses while anybody but this
-// server holds a lease, and without the name as confirmation. A program that
-// acquires one in the same moment loses it before it is used.
+// DeleteNamespace leaves a tombstone of one. It refuses while anybody but
+// this server holds a lease, and without the name as confirmation. A
+// program that acquires one in the same moment loses it before it is used.
 func (s *Service) DeleteNamespace(
 	ctx context.Context, m *pb.DeleteNamespaceRequest,
 ) (*pb.DeleteNamespaceResponse, error) {

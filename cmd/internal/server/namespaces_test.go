@@ -23,8 +23,8 @@ func nodeRange(first, last int64) *pb.ChangeNamespaceRequest {
 }
 
 // A change that mentioned nothing gave a namespace all nodes of the usual
-// layout, and a server leased node 944 beside a program that used 944 by hand:
-// 106,496 equal IDs.
+// layout, and a server leased node 944 beside a program that used 944 by
+// hand: 106,496 equal IDs.
 func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{TTL: time.Second})
@@ -124,8 +124,8 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 // deleteN deletes the namespace n.
 var deleteN = &pb.DeleteNamespaceRequest{Name: "n", Confirm: "n"}
 
-// Deleting and creating under load: each ID is new, and the server comes back
-// every time.
+// Deleting and creating under load: each ID is new, and the server comes
+// back every time.
 func TestDeletedAndCreatedUnderLoad(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{TTL: 30 * time.Millisecond, Block: 1})
@@ -168,8 +168,8 @@ func TestDeletedAndCreatedUnderLoad(t *testing.T) {
 	all.Wait()
 }
 
-// Namespaces that were only looked at make room for others; those that make IDs
-// do not.
+// Namespaces that were only looked at make room for others; those that make
+// IDs do not.
 func TestRoomForNamespaces(t *testing.T) {
 	st := newStore(t)
 	for i := range 6 {
@@ -194,8 +194,8 @@ func TestRoomForNamespaces(t *testing.T) {
 	}
 }
 
-// A namespace is deleted only when no process but this server holds nodes, and
-// labels decide nothing.
+// A namespace is deleted only when no process but this server holds nodes,
+// and labels decide nothing.
 func TestDeleteInUse(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{Label: "same"})

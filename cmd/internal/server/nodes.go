@@ -56,8 +56,8 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 }
 
 // ReleaseNode frees the node of a holder that is gone. A holder that lives
-// loses it at its next renewal and takes another; the ticks of its grant stay
-// its own. See [lease.Operator.Release].
+// loses it at its next renewal and takes another; the ticks of its grant
+// stay its own. See [lease.Operator.Release].
 func (s *Service) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
 	return s.editNode(ctx, m.Namespace, m.Node, lease.Operator.Release)
 }

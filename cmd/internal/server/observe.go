@@ -9,23 +9,23 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
+type observed struct {
+	store.Store
+	hide    func(text string) string
+	latency *StoreLatency
+}
+
 // Observe returns a store with counted round trips, and with errors that
 // callers may see: only LogText has a driver's words, and hide removes the
-// passwords from them. It goes below everything else, so that nothing above has
-// to think of it, and below store.Group, so that a shared trip is counted once.
-// A nil hide takes nothing out.
+// passwords from them. It goes below everything else, so that nothing above
+// has to think of it, and below store.Group, so that a shared trip is
+// counted once. A nil hide takes nothing out.
 func Observe(st store.Store, hide func(text string) string) (store.Store, *StoreLatency) {
 	if hide == nil {
 		hide = func(text string) string { return text }
 	}
 	s := &observed{st, hide, new(StoreLatency)}
 	return s, s.latency
-}
-
-type observed struct {
-	store.Store
-	hide    func(text string) string
-	latency *StoreLatency
 }
 
 // observe makes a round trip.
@@ -55,7 +55,8 @@ func (s *observed) Heads(ctx context.Context) ([]store.Record, error) {
 	return observe(s, OpHeads, func() ([]store.Record, error) { return s.Store.Heads(ctx) })
 }
 
-// Swap implements [store.Store]. A swap that was lost is an answer, no failure.
+// Swap implements [store.Store]. A swap that was lost is an answer, no
+// failure.
 func (s *observed) Swap(ctx context.Context, writes []store.Write) []error {
 	errs, _ := observe(s, OpSwap, func() (out []error, failed error) {
 		for _, err := range s.Store.Swap(ctx, writes) {
@@ -69,8 +70,8 @@ func (s *observed) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// Add implements [store.Store]. That it was lost, or that the store cannot add,
-// is an answer.
+// Add implements [store.Store]. That it was lost, or that the store cannot
+// add, is an answer.
 func (s *observed) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	var answer error
 	r, err := observe(s, OpAdd, func() (store.Record, error) {

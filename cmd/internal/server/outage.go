@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// outage is a time in which a store does not answer. Safe for concurrent use.
+// outage is a time in which a store does not answer. Safe for concurrent
+// use.
 type outage struct {
 	last    atomic.Int64 // when the store answered last, in Unix nanoseconds; 0 is never
 	failing atomic.Bool
@@ -46,8 +47,8 @@ func (o *outage) noteFailure(began time.Time, err error) {
 	o.failing.Store(true)
 }
 
-// now returns since when there is an outage, and the last error; nil without
-// one.
+// now returns since when there is an outage, and the last error; nil
+// without one.
 func (o *outage) now() (time.Time, error) {
 	if !o.failing.Load() {
 		return time.Time{}, nil

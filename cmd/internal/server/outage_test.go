@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// An outage begins when the first round trip without an answer began, not when
-// a page looked or a timeout ended, and never before the last answer.
+// An outage begins when the first round trip without an answer began, not
+// when a page looked or a timeout ended, and never before the last answer.
 func TestOutageHasTheRightTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l StoreLatency

@@ -7,9 +7,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Pace waits until the caller may have more, and returns how many of n: what
-// its rate lets through at once. It is for streams, which slow down where a
-// single request would be refused.
+// Pace waits until the caller may have more, and returns how many of n:
+// what its rate lets through at once. It is for streams, which slow down
+// where a single request would be refused.
 func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
 	r, err := id.presentRights()
 	switch {
@@ -38,8 +38,8 @@ func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
 	}
 }
 
-// Ready returns why requests should go to another server, as the owner of this
-// one says (see SetReady); alone, whether the store answers.
+// Ready returns why requests should go to another server, as the owner of
+// this one says (see SetReady); alone, whether the store answers.
 func (s *Service) Ready(ctx context.Context) error {
 	if judge := s.readiness.Load(); judge != nil {
 		return (*judge)()
@@ -47,13 +47,13 @@ func (s *Service) Ready(ctx context.Context) error {
 	return s.Ping(ctx)
 }
 
-// SetReady sets what Ready says. It is called often, by anybody, and so should
-// answer from memory.
+// SetReady sets what Ready says. It is called often, by anybody, and so
+// should answer from memory.
 func (s *Service) SetReady(judge func() error) { s.readiness.Store(&judge) }
 
-// Piece makes one piece of a stream: at most n IDs, and as many as the rate of
-// the caller lets through. It calls use with them once, and returns how many.
-// The layout and the rights may have changed since the last piece.
+// Piece makes one piece of a stream: at most n IDs, and as many as the rate
+// of the caller lets through. It calls use with them once, and returns how
+// many. The layout and the rights may have changed since the last piece.
 func (s *Service) Piece(
 	ctx context.Context, id *Identity, name string, n int64, use func([]snowfence.ID),
 ) (int64, error) {

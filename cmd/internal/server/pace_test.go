@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Large answers are refused while as many as are allowed are on their way. One
-// client leaves room for another, and small answers need none.
+// Large answers are refused while as many as are allowed are on their way.
+// One client leaves room for another, and small answers need none.
 func TestReserve(t *testing.T) {
 	s := New(store.NewMemory(), Options{})
 	first, second := &Caller{From: "192.0.2.1:1"}, &Caller{From: "192.0.2.2:1"}

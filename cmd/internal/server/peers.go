@@ -16,8 +16,8 @@ import (
 )
 
 // ForwardedHeader marks a request that another server passed on. It goes no
-// further, so that two servers that take each other for the lessor pass nothing
-// in circles.
+// further, so that two servers that take each other for the lessor pass
+// nothing in circles.
 const ForwardedHeader = "Snowfence-Forwarded"
 
 // peers are the other servers over the store, by their records in it.
@@ -39,12 +39,12 @@ func (p *peers) init() {
 	p.keys.Store(&map[string]bool{})
 }
 
-// ID names this server among those over the store. It is another one after each
-// start.
+// ID names this server among those over the store. It is another one after
+// each start.
 func (s *Service) ID() string { return s.id }
 
-// Lessor returns the id of another server that alone can renew a lease; "" if
-// this one can.
+// Lessor returns the id of another server that alone can renew a lease; ""
+// if this one can.
 func (s *Service) Lessor(l wire.Lease) string {
 	if id := lessor.IDOf(l); id != s.id {
 		return id
@@ -52,8 +52,8 @@ func (s *Service) Lessor(l wire.Lease) string {
 	return ""
 }
 
-// Peer returns the URL of another server. The error is a [lease.ErrElsewhere]
-// if it is not known or did not answer a moment ago.
+// Peer returns the URL of another server. The error is a
+// [lease.ErrElsewhere] if it is not known or did not answer a moment ago.
 func (s *Service) Peer(ctx context.Context, id string) (string, error) {
 	p := &s.peers
 	select {

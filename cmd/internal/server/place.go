@@ -16,13 +16,14 @@ type shares struct {
 	by    map[string]int64 // by address, token, or user
 }
 
-// fairShare is how many times as much as is free a client may have to get more.
-// So one client alone gets three quarters of all, and another one finds some
-// always but at the very end.
+// fairShare is how many times as much as is free a client may have to get
+// more. So one client alone gets three quarters of all, and another one
+// finds some always but at the very end.
 const fairShare = 3
 
-// takeShare takes n of most for a client, and reports whether there was enough.
-// "" is nobody in particular, and has no share; a negative n is given back.
+// takeShare takes n of most for a client, and reports whether there was
+// enough. "" is nobody in particular, and has no share; a negative n is
+// given back.
 func (s *shares) takeShare(who string, n, most int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,8 +35,8 @@ func (s *shares) takeShare(who string, n, most int64) bool {
 	return true
 }
 
-// isFair reports whether a client may have n more while so many are free. mu is
-// held.
+// isFair reports whether a client may have n more while so many are free.
+// mu is held.
 func (s *shares) isFair(who string, n, free int64) bool {
 	return who == "" || s.by[who]+n-1 <= fairShare*free
 }
@@ -66,7 +67,8 @@ type Place struct {
 
 // Enter gives a connection a place, or returns nil if there are as many as
 // there may be, or if its address or its user has a share. Programs of this
-// machine share an address, so it does not count. A nil user is not known yet.
+// machine share an address, so it does not count. A nil user is not known
+// yet.
 func (m *Meter) Enter(from net.Addr, user *Identity, most int) *Place {
 	p := &Place{meter: m, most: int64(most), address: clientOf(from)}
 	if !m.places.takeShare(p.address, 1, p.most) {
@@ -81,8 +83,8 @@ func (m *Meter) Enter(from net.Addr, user *Identity, most int) *Place {
 	return p
 }
 
-// Claim counts the place for a token as well, and returns why that token has
-// too many.
+// Claim counts the place for a token as well, and returns why that token
+// has too many.
 func (p *Place) Claim(id *Identity) error {
 	name := id.shareName()
 	s := &p.meter.places
@@ -131,9 +133,9 @@ func (id *Identity) shareName() string {
 	return "token " + id.Name // no address begins so
 }
 
-// clientOf returns the common part of a client's addresses: the whole of IPv4,
-// or the first half of IPv6, because a client has as many second halves as it
-// likes. "" is this machine.
+// clientOf returns the common part of a client's addresses: the whole of
+// IPv4, or the first half of IPv6, because a client has as many second
+// halves as it likes. "" is this machine.
 func clientOf(from net.Addr) string {
 	tcp, ok := from.(*net.TCPAddr)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// crowd lets connections of one address in until one is refused, and returns
-// those.
+// crowd lets connections of one address in until one is refused, and
+// returns those.
 func crowd(m *Meter, address string, most int) (all []*Place) {
 	for {
 		p := m.Enter(&net.TCPAddr{IP: net.ParseIP(address)}, nil, most)

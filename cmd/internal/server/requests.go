@@ -20,9 +20,9 @@ type Request struct {
 	Certificate string // subject of the client's; "" without one
 }
 
-// The log has one line of each kind of trouble in this time, with a count: an
-// unreachable store fails thousands of requests a second, and a wrong token is
-// used for days.
+// The log has one line of each kind of trouble in this time, with a count:
+// an unreachable store fails thousands of requests a second, and a wrong
+// token is used for days.
 const (
 	logInterval     = 10 * time.Second
 	refusalInterval = time.Minute
@@ -64,9 +64,9 @@ func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	}
 }
 
-// logSlow writes a line of a request if it took longer than a healthy one: it
-// may wait for the clock, and all the rest should take less than a second. What
-// clients take their time with counts, too.
+// logSlow writes a line of a request if it took longer than a healthy one:
+// it may wait for the clock, and all the rest should take less than a
+// second. What clients take their time with counts, too.
 func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 	if d < s.maxWait()+time.Second {
 		return

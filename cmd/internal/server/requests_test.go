@@ -13,9 +13,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// What is wrong with the server or its store is a warning, once in a while with
-// how often it was; what is wrong with a request is a line for those who log
-// more; what went well is none.
+// What is wrong with the server or its store is a warning, once in a while
+// with how often it was; what is wrong with a request is a line for those
+// who log more; what went well is none.
 func TestRequestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lines := func(level slog.Level, use func(*Service)) []string {

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// MostRoom bounds the memory of requests and of answers that clients have not
-// taken yet, in bytes.
+// MostRoom bounds the memory of requests and of answers that clients have
+// not taken yet, in bytes.
 const MostRoom = 256 << 20
 
-// Reserved bytes. An answer counts with its message and its encoded form, and
-// with the encoder's room while it grows.
+// Reserved bytes. An answer counts with its message and its encoded form,
+// and with the encoder's room while it grows.
 const (
 	RequestRoom = 16 << 10 // of each request in progress, with a small answer
 	LeaseRoom   = 2 << 10  // of a lease, a namespace, a sequence or a server in a list
@@ -21,9 +21,9 @@ const (
 	freeRoom    = 4 << 10   // up to this the answer is in the request's own
 )
 
-// Reserve takes room for n bytes of an answer, until the request ends. Take it
-// before anything is made or taken from a store. One client leaves room for
-// others. A negative n is given back.
+// Reserve takes room for n bytes of an answer, until the request ends. Take
+// it before anything is made or taken from a store. One client leaves room
+// for others. A negative n is given back.
 func (s *Service) Reserve(c *Caller, n int64) error {
 	if n >= 0 && n <= freeRoom {
 		return nil
@@ -36,8 +36,8 @@ func (s *Service) Reserve(c *Caller, n int64) error {
 	return nil
 }
 
-// Begin takes room for n bytes of what comes over a connection, before anything
-// of it is read. end gives it back.
+// Begin takes room for n bytes of what comes over a connection, before
+// anything of it is read. end gives it back.
 func (s *Service) Begin(p *Place, n int64) (end func(), err error) {
 	who := p.shareName()
 	if !s.room.takeShare(who, n, MostRoom) {
@@ -52,8 +52,8 @@ type listed struct{ n atomic.Int64 }
 // firstList is how long a list may be that nobody has read yet.
 const firstList = 10_000
 
-// reserveList takes room for a list before it is read, by its last length. read
-// returns the length.
+// reserveList takes room for a list before it is read, by its last length.
+// read returns the length.
 func (s *Service) reserveList(c *Caller, l *listed, read func() (int, error)) error {
 	before := cmp.Or(l.n.Load(), firstList)
 	if err := s.Reserve(c, before*LeaseRoom); err != nil {
@@ -81,8 +81,8 @@ func (s *Service) Ended(c *Caller) {
 	c.room = nil
 }
 
-// shareName names the share that a request takes of: its token's or user's, or
-// else its address's.
+// shareName names the share that a request takes of: its token's or user's,
+// or else its address's.
 func (c *Caller) shareName() string {
 	if who := c.Identity.shareName(); who != "" {
 		return who

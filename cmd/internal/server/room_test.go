@@ -7,8 +7,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// Lists were read from the store, by as many callers as liked, before there was
-// room for one.
+// Lists were read from the store, by as many callers as liked, before there
+// was room for one.
 func TestListsReserveBeforeTheyRead(t *testing.T) {
 	st := &Later{}
 	st.Absent(errors.New("the store was asked"))

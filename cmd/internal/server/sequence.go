@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// Numbers is numbers of a sequence that follow each other: First, First + Step,
-// …
+// Numbers is numbers of a sequence that follow each other: First, First +
+// Step, …
 type Numbers struct {
 	First, Step, Count int64
 	Period             int64            // such as 20261122 of a dated sequence; 0 of another one
@@ -117,8 +117,8 @@ func (sq *Sequence) Take(ctx context.Context, period, n int64) (got Numbers, err
 	return got, nil
 }
 
-// Fill writes numbers of a plain sequence to dst, in their order; they need not
-// follow each other. On an error the first n are good.
+// Fill writes numbers of a plain sequence to dst, in their order; they need
+// not follow each other. On an error the first n are good.
 func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	if err := sq.refusalOf(0, 1); err != nil {
 		return 0, err
@@ -156,7 +156,8 @@ func (sq *Sequence) refusalOf(period, n int64) error {
 	return r.err
 }
 
-// rememberRefusal remembers an error for a moment if it is not the caller's.
+// rememberRefusal remembers an error for a moment if it is not the
+// caller's.
 func (sq *Sequence) rememberRefusal(ctx context.Context, period, n int64, err error) error {
 	if errors.Is(err, sequence.ErrClosed) {
 		return err
@@ -180,8 +181,8 @@ func (sq *Sequence) Dated() bool { return sq.dated != nil }
 // Step returns the difference of a number and the next one.
 func (sq *Sequence) Step() int64 { return sq.def.Step }
 
-// Present returns the period that numbers are taken of now; 0 where there is
-// none.
+// Present returns the period that numbers are taken of now; 0 where there
+// is none.
 func (sq *Sequence) Present() int64 {
 	if !sq.Dated() {
 		return 0
@@ -233,6 +234,6 @@ func (sq *Sequence) Status() SequenceStatus {
 	return st
 }
 
-// TextRoom is the room of a number's text in a message and in its encoded form,
-// in bytes.
+// TextRoom is the room of a number's text in a message and in its encoded
+// form, in bytes.
 func (sq *Sequence) TextRoom() int64 { return 24 + 4*max(20, 4+int64(len(sq.def.Pattern))) }

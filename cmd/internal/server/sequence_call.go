@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// call is a context for a call that may have to wait for numbers. It ends when
-// the store took too long, and sooner while it fails. Most calls find numbers
-// at hand, and it costs them nothing.
+// call is a context for a call that may have to wait for numbers. It ends
+// when the store took too long, and sooner while it fails. Most calls find
+// numbers at hand, and it costs them nothing.
 type call struct {
 	context.Context // of the caller
 	sq              *Sequence
@@ -20,7 +20,8 @@ type call struct {
 }
 
 const (
-	// failingWait is how long a call waits while the store answers with errors.
+	// failingWait is how long a call waits while the store answers with
+	// errors.
 	failingWait = time.Second
 
 	failingLook = 100 * time.Millisecond

@@ -12,7 +12,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// sequences are those that a service keeps open. Each takes ranges of its own.
+// sequences are those that a service keeps open. Each takes ranges of its
+// own.
 type sequences struct {
 	mu       sync.Mutex // never held while the store is asked
 	all      map[string]*Sequence
@@ -34,23 +35,23 @@ func newSequences() sequences {
 }
 
 const (
-	// maxOpening bounds the sequences that are opened at a time, and the errors
-	// remembered.
+	// maxOpening bounds the sequences that are opened at a time, and the
+	// errors remembered.
 	maxOpening = 1000
 
-	// unusedAfter is how long a sequence must be unused before it makes room
-	// for another one.
+	// unusedAfter is how long a sequence must be unused before it makes
+	// room for another one.
 	unusedAfter = time.Minute
 
 	// maxSequenceName is how long names are that exist.
 	maxSequenceName = 63
 )
 
-// TakeNumbers takes n numbers in a row, 1 to [MaxBatch]. period is 0, or the
-// period of a dated sequence such as 20261122; 0 is the present one then. They
-// count as n for the caller's rate. texts is how many of them the answer has as
-// texts at a time. Their room is reserved before any is taken, because a
-// refusal would lose them.
+// TakeNumbers takes n numbers in a row, 1 to [MaxBatch]. period is 0, or
+// the period of a dated sequence such as 20261122; 0 is the present one
+// then. They count as n for the caller's rate. texts is how many of them
+// the answer has as texts at a time. Their room is reserved before any is
+// taken, because a refusal would lose them.
 func (s *Service) TakeNumbers(
 	ctx context.Context, c *Caller, name string, period, n, texts int64,
 ) (Numbers, error) {
@@ -76,9 +77,9 @@ func (s *Service) TakeNumbers(
 	}
 }
 
-// LastNumber returns the last number that this server gave, of a period as in
-// [Service.TakeNumbers]. Before the first one, that is the highest number that
-// anybody may have; any is false if there is none.
+// LastNumber returns the last number that this server gave, of a period as
+// in [Service.TakeNumbers]. Before the first one, that is the highest
+// number that anybody may have; any is false if there is none.
 func (s *Service) LastNumber(ctx context.Context, id *Identity, name string, period int64) (
 	last int64, any bool, err error,
 ) {
@@ -151,7 +152,8 @@ func (s *Service) Sequence(ctx context.Context, name string) (*Sequence, error) 
 }
 
 // openSequence opens a sequence for all its waiters. It keeps no missing
-// sequence, only its error for a moment, so that wrong names cost no memory.
+// sequence, only its error for a moment, so that wrong names cost no
+// memory.
 func (s *Service) openSequence(name string, o *opening) {
 	ctx, cancel := withStoreTimeout(s.life)
 	defer cancel()
@@ -193,8 +195,8 @@ func (s *Service) openSequence(name string, o *opening) {
 	close(o.done)
 }
 
-// makeRoom makes room for one more sequence: it closes the sequence that was
-// unused for the longest time. sequences.mu is held.
+// makeRoom makes room for one more sequence: it closes the sequence that
+// was unused for the longest time. sequences.mu is held.
 func (s *Service) makeRoom() error {
 	q := &s.sequences
 	if len(q.all) < s.opts.Sequences {
@@ -227,8 +229,8 @@ func (s *Service) Sequences() []*Sequence {
 	return out
 }
 
-// SequenceChanged makes the next request for a sequence ask the store again,
-// where an error is remembered. Management calls it.
+// SequenceChanged makes the next request for a sequence ask the store
+// again, where an error is remembered. Management calls it.
 func (s *Service) SequenceChanged(name string) {
 	q := &s.sequences
 	q.mu.Lock()
@@ -239,8 +241,8 @@ func (s *Service) SequenceChanged(name string) {
 	}
 }
 
-// closeSequences closes all, and waits until ctx ends for dense ones to give
-// numbers back.
+// closeSequences closes all, and waits until ctx ends for dense ones to
+// give numbers back.
 func (s *Service) closeSequences(ctx context.Context) error {
 	q := &s.sequences
 	q.mu.Lock()

@@ -44,8 +44,9 @@ func (s *Service) showSequence(ctx context.Context, name string) (*pb.Sequence, 
 	return view.Sequence(i), nil
 }
 
-// CreateSequence makes one: where there is one already, it is as asked for, or
-// that is an error. A deleted one is made again, and goes on where it was.
+// CreateSequence makes one: where there is one already, it is as asked for,
+// or that is an error. A deleted one is made again, and goes on where it
+// was.
 func (s *Service) CreateSequence(ctx context.Context, m *pb.SequenceCreateRequest) (*pb.Sequence, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -87,8 +88,8 @@ func (s *Service) CreateSequence(ctx context.Context, m *pb.SequenceCreateReques
 	return out, nil
 }
 
-// afterFailover reads a sequence's reaction to a failover; nil where text is
-// empty.
+// afterFailover reads a sequence's reaction to a failover; nil where text
+// is empty.
 func afterFailover(text string) (*int64, error) {
 	if text == "" {
 		return nil, nil
@@ -100,8 +101,8 @@ func afterFailover(text string) (*int64, error) {
 	return &n, nil
 }
 
-// ChangeSequence changes the parts of a sequence that can change while programs
-// use it.
+// ChangeSequence changes the parts of a sequence that can change while
+// programs use it.
 func (s *Service) ChangeSequence(ctx context.Context, m *pb.SequenceChangeRequest) (*pb.Sequence, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -134,8 +135,8 @@ func (s *Service) ConfirmSequence(ctx context.Context, m *pb.SequenceConfirmRequ
 	return s.showSequence(ctx, m.Name)
 }
 
-// DeleteSequence ends one, with its name as confirmation. Other servers give
-// out the numbers that they hold.
+// DeleteSequence ends one, with its name as confirmation. Other servers
+// give out the numbers that they hold.
 func (s *Service) DeleteSequence(
 	ctx context.Context, m *pb.SequenceDeleteRequest,
 ) (*pb.SequenceDeleteResponse, error) {
@@ -152,8 +153,8 @@ func (s *Service) DeleteSequence(
 	return &pb.SequenceDeleteResponse{}, nil
 }
 
-// dropSequence closes a sequence if the server has it open. The next request
-// opens it anew.
+// dropSequence closes a sequence if the server has it open. The next
+// request opens it anew.
 func (s *Service) dropSequence(name string) {
 	q := &s.sequences
 	q.mu.Lock()
@@ -164,8 +165,8 @@ func (s *Service) dropSequence(name string) {
 	}
 }
 
-// Numbers returns numbers that were taken as callers see them, without their
-// texts.
+// Numbers returns numbers that were taken as callers see them, without
+// their texts.
 func (s *Service) Numbers(name string, got Numbers) *pb.SequenceNextResponse {
 	out := &pb.SequenceNextResponse{First: got.First, Last: got.Last(), Step: got.Step, Period: got.Period}
 	if got.Serials.Taken > 0 {

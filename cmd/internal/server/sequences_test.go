@@ -33,8 +33,8 @@ func (s *Service) takes(t *testing.T, name string, n, first int64) {
 	}
 }
 
-// refuses fails the test unless a take of n numbers is an error of a kind with
-// a text in it.
+// refuses fails the test unless a take of n numbers is an error of a kind
+// with a text in it.
 func (s *Service) refuses(t *testing.T, name string, n int64, k Kind, text string) {
 	t.Helper()
 	got, err := s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, n, 0)
@@ -69,8 +69,8 @@ func TestNumbersToTheEnd(t *testing.T) {
 	newService(t, st, Options{}).lastIs(t, "few", math.MinInt64+3, true)
 }
 
-// keyStore is a store of which a test can count the calls, and stop or break
-// those for some keys.
+// keyStore is a store of which a test can count the calls, and stop or
+// break those for some keys.
 type keyStore struct {
 	store.Store
 	calls atomic.Int64
@@ -133,8 +133,9 @@ func (s *keyStore) Add(ctx context.Context, a store.Addition) (store.Record, err
 	return s.Store.Add(ctx, a)
 }
 
-// Trouble of one sequence keeps no other waiting. Callers hear of a store that
-// fails in a second, and after that at once; numbers that are held go on.
+// Trouble of one sequence keeps no other waiting. Callers hear of a store
+// that fails in a second, and after that at once; numbers that are held go
+// on.
 func TestTroubleOfOneSequence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newKeyStore()
@@ -189,8 +190,8 @@ func TestTroubleOfOneSequence(t *testing.T) {
 	})
 }
 
-// The last number is known for each of the last periods, in whichever order it
-// is told.
+// The last number is known for each of the last periods, in whichever order
+// it is told.
 func TestLastNumberOfEachPeriod(t *testing.T) {
 	var up, down givenOut
 	down.down = true
@@ -225,8 +226,8 @@ func TestLastNumberOfEachPeriod(t *testing.T) {
 	}
 }
 
-// A client that asks for what does not exist costs no memory and few calls of
-// the store.
+// A client that asks for what does not exist costs no memory and few calls
+// of the store.
 func TestSequencesThatDoNotExist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newKeyStore()
@@ -255,8 +256,8 @@ func TestSequencesThatDoNotExist(t *testing.T) {
 	})
 }
 
-// A sequence that is deleted and comes back goes on with the same server, and
-// one that is not there any more is none that begins again: the server
+// A sequence that is deleted and comes back goes on with the same server,
+// and one that is not there any more is none that begins again: the server
 // remembers what it took.
 func TestSequenceIsDeletedAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -277,8 +278,8 @@ func TestSequenceIsDeletedAndComesBack(t *testing.T) {
 	})
 }
 
-// A server keeps a bounded number of sequences. An unused one makes room, gives
-// back what it holds, and goes on when it is wanted again.
+// A server keeps a bounded number of sequences. An unused one makes room,
+// gives back what it holds, and goes on when it is wanted again.
 func TestManySequences(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newKeyStore()
@@ -311,8 +312,8 @@ func TestManySequences(t *testing.T) {
 	})
 }
 
-// A server that stops ends who waits, and gives back what dense sequences hold
-// within its time.
+// A server that stops ends who waits, and gives back what dense sequences
+// hold within its time.
 func TestSequencesOfAServerThatStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newKeyStore()
@@ -341,8 +342,8 @@ func TestSequencesOfAServerThatStops(t *testing.T) {
 	})
 }
 
-// Every number counts for the rate of a token, and its namespaces are names of
-// sequences too.
+// Every number counts for the rate of a token, and its namespaces are names
+// of sequences too.
 func TestRightsToNumbers(t *testing.T) {
 	st := newKeyStore()
 	numbered(t, st, "shop.orders", sequence.Definition{})
@@ -371,7 +372,8 @@ func TestRightsToNumbers(t *testing.T) {
 	}
 }
 
-// The reserve lasts as long as what is held does at the rate of the last while.
+// The reserve lasts as long as what is held does at the rate of the last
+// while.
 func TestStatusOfASequence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newKeyStore()

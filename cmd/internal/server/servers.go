@@ -19,10 +19,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Each server over a store keeps a record of itself there, for people. No lease
-// depends on it. No namespace or sequence can have its name. A server takes
-// over the record of one that is gone, so there are never more records than
-// servers at one time.
+// Each server over a store keeps a record of itself there, for people. No
+// lease depends on it. No namespace or sequence can have its name. A server
+// takes over the record of one that is gone, so there are never more
+// records than servers at one time.
 const (
 	announceEvery = 20 * time.Second // how often a server writes its record if nothing changes
 	announceAgain = 5 * time.Second  // after a failure
@@ -35,8 +35,8 @@ const (
 // ready any more.
 const LateAfter = 30 * time.Second
 
-// ListServers lists the servers over the store, with the namespaces that the
-// caller may see.
+// ListServers lists the servers over the store, with the namespaces that
+// the caller may see.
 func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*pb.ListServersResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -64,8 +64,8 @@ func OnlySeen(id *Identity, one *pb.ServerInfo) {
 	one.Failing = slices.DeleteFunc(one.Failing, func(name string) bool { return !id.Sees(name) })
 }
 
-// ListServers lists the servers over a store that wrote their records within
-// the last minute.
+// ListServers lists the servers over a store that wrote their records
+// within the last minute.
 func ListServers(ctx context.Context, st store.Store) ([]*pb.ServerInfo, error) {
 	return listServers(ctx, st, "")
 }
@@ -89,8 +89,8 @@ func listServers(ctx context.Context, st store.Store, own string) ([]*pb.ServerI
 	return out, nil
 }
 
-// readServers returns all records of servers, and the time by which they were
-// written.
+// readServers returns all records of servers, and the time by which they
+// were written.
 func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time, error) {
 	now, err := st.Now(ctx)
 	if err != nil || now.IsZero() { // a role of Redis that may only read does not get the time
@@ -106,8 +106,8 @@ func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time
 	return out, now, nil
 }
 
-// serverOf reads the record of a server, and reports whether that server still
-// runs. A newer one may say more of itself.
+// serverOf reads the record of a server, and reports whether that server
+// still runs. A newer one may say more of itself.
 func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 	one = &pb.ServerInfo{}
 	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal([]byte(r.Data), one)
@@ -116,16 +116,17 @@ func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 	return one, r.At > now.Add(-goneAfter).UnixMilli() && err == nil
 }
 
-// witness is the last write of a server's record that the store acknowledged.
+// witness is the last write of a server's record that the store
+// acknowledged.
 type witness struct {
 	record   store.Record
 	identity string // of the store then
 }
 
 // checkRecord gives a store another identity if it lost the record of this
-// server, or has an older one. A server looks before it hands out what such a
-// store would hand out again. Another server may have taken the record: then it
-// is a later one.
+// server, or has an older one. A server looks before it hands out what such
+// a store would hand out again. Another server may have taken the record:
+// then it is a later one.
 func (s *Service) checkRecord(ctx context.Context) error {
 	w := s.witness.Load()
 	if w == nil {
@@ -147,8 +148,8 @@ func (s *Service) checkRecord(ctx context.Context) error {
 	return nil
 }
 
-// Announce keeps the record of this server until ctx ends. A failure only hides
-// it from the list.
+// Announce keeps the record of this server until ctx ends. A failure only
+// hides it from the list.
 func (s *Service) Announce(ctx context.Context) {
 	a := &announcer{service: s, since: s.now().UTC()}
 	look := time.NewTicker(time.Second)
@@ -174,8 +175,8 @@ type announcer struct {
 	failed  bool
 }
 
-// writeIfDue writes the record if it is time to, or if the server holds other
-// nodes or is ready again.
+// writeIfDue writes the record if it is time to, or if the server holds
+// other nodes or is ready again.
 func (a *announcer) writeIfDue(ctx context.Context) {
 	s := a.service
 	nodes, failing := s.heldNodes()
@@ -212,8 +213,8 @@ func (a *announcer) writeIfDue(ctx context.Context) {
 	a.failed = err != nil
 }
 
-// writeRecord writes the record, and finds a place for it first if it has none.
-// Without data it empties the record, if there is one.
+// writeRecord writes the record, and finds a place for it first if it has
+// none. Without data it empties the record, if there is one.
 func (a *announcer) writeRecord(ctx context.Context, data string) error {
 	err := error(nil)
 	for range 8 { // servers that start together want the same place
@@ -279,20 +280,20 @@ func (a *announcer) findPlace(ctx context.Context) (store.Record, time.Time, err
 	return free, now, nil
 }
 
-// emptyRecord empties the record, so that others do not list a server that has
-// stopped.
+// emptyRecord empties the record, so that others do not list a server that
+// has stopped.
 func (a *announcer) emptyRecord(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	// The stop may have interrupted a write: then it is not known whether there
-	// is a record.
+	// The stop may have interrupted a write: then it is not known whether
+	// there is a record.
 	if err := a.writeRecord(ctx, ""); err != nil {
 		a.service.opts.Logger.Debug("other servers still list this server for a minute", "cause", err)
 	}
 }
 
-// storeNow returns the time of the store, or of this machine if the store has
-// no clock.
+// storeNow returns the time of the store, or of this machine if the store
+// has no clock.
 func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 	now, err := s.store.Now(ctx)
 	if err == nil && now.IsZero() {
@@ -301,8 +302,8 @@ func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
-// heldNodes returns the nodes of this server's leases, of units too, and the
-// namespaces that it makes no IDs of although they are wanted.
+// heldNodes returns the nodes of this server's leases, of units too, and
+// the namespaces that it makes no IDs of although they are wanted.
 func (s *Service) heldNodes() (out []*pb.HeldNodes, failing []string) {
 	for _, sp := range s.Spaces() {
 		if len(failing) < maxAnnounced && sp.Err(s.now()) != nil {

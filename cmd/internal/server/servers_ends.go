@@ -12,13 +12,13 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// maxEnds is of how many leases the end is looked up, so that a list of servers
-// stays one question.
+// maxEnds is of how many leases the end is looked up, so that a list of
+// servers stays one question.
 const maxEnds = 1000
 
-// addEnds adds when the leases of servers end, as the store has it: their own
-// records may be older than a ttl. A lease that has ended, or that another
-// server holds now, has no end.
+// addEnds adds when the leases of servers end, as the store has it: their
+// own records may be older than a ttl. A lease that has ended, or that
+// another server holds now, has no end.
 func addEnds(ctx context.Context, st store.Store, now time.Time, list []*pb.ServerInfo) error {
 	if !slices.ContainsFunc(list, func(one *pb.ServerInfo) bool { return len(one.Nodes) > 0 }) {
 		return nil

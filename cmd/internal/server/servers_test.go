@@ -17,7 +17,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// announce makes servers known until stop, which waits until they have gone.
+// announce makes servers known until stop, which waits until they have
+// gone.
 func announce(ctx context.Context, st store.Store, n int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -50,8 +51,8 @@ func known(t *testing.T, st store.Store) int {
 	return len(l)
 }
 
-// Servers that start at the same time want the same place, and each gets its
-// own. Those that come later take the places of those that have gone.
+// Servers that start at the same time want the same place, and each gets
+// its own. Those that come later take the places of those that have gone.
 func TestServersThatStartTogetherAreAllListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := store.NewMemory()
@@ -91,8 +92,8 @@ func (d *deafStore) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// A server that does not know whether its record was written finds it again,
-// and is listed once.
+// A server that does not know whether its record was written finds it
+// again, and is listed once.
 func TestServersFindTheirRecordsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &deafStore{Store: store.NewMemory()}
@@ -131,8 +132,8 @@ func TestStopLeavesNoNewRecord(t *testing.T) {
 	}
 }
 
-// A server that did not answer is asked again after a second, if it is still
-// there.
+// A server that did not answer is asked again after a second, if it is
+// still there.
 func TestPeersThatDoNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := store.NewMemory()
@@ -163,8 +164,8 @@ type timeless struct{ store.Store }
 
 func (timeless) Now(context.Context) (time.Time, error) { return time.Time{}, errors.New("NOPERM") }
 
-// A role of Redis that may only read may not ask for the time, and could not
-// list the servers.
+// A role of Redis that may only read may not ask for the time, and could
+// not list the servers.
 func TestServersAreListedWithoutTheTimeOfTheStore(t *testing.T) {
 	st := store.NewMemory()
 	a := &announcer{service: New(st, Options{Label: "a"})}
@@ -174,8 +175,8 @@ func TestServersAreListedWithoutTheTimeOfTheStore(t *testing.T) {
 	}
 }
 
-// The list did not say that a server had no lease, and that one was not seen
-// for a while.
+// The list did not say that a server had no lease, and that one was not
+// seen for a while.
 func TestServersThatAreNotWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ready, gone = 30 * time.Second, time.Minute

@@ -1,9 +1,9 @@
-// Package server is the service behind every wire: IDs, leases and namespaces
-// over a store, for callers that are somewhere else.
+// Package server is the service behind every wire: IDs, leases and
+// namespaces over a store, for callers that are somewhere else.
 //
-// The wires (HTTP, gRPC and Connect, the Redis protocol) are packages of their
-// own. They read requests, call a [Service], and answer an error by its [Kind].
-// No rule about IDs or leases is theirs.
+// The wires (HTTP, gRPC and Connect, the Redis protocol) are packages of
+// their own. They read requests, call a [Service], and answer an error by
+// its [Kind]. No rule about IDs or leases is theirs.
 package server
 
 import (
@@ -30,14 +30,14 @@ const MaxBatch = 1_000_000
 
 // Options say how a Service works. The zero value is good for most.
 type Options struct {
-	// Block is how many contiguous nodes the server leases in each namespace it
-	// makes IDs for, a power of two. 0 means a 64th of those that can be
-	// leased, at most 16, and fewer where leases of others leave no block of
-	// that length.
+	// Block is how many contiguous nodes the server leases in each
+	// namespace it makes IDs for, a power of two. 0 means a 64th of those
+	// that can be leased, at most 16, and fewer where leases of others
+	// leave no block of that length.
 	Block int
 
-	// Within narrows the nodes that the server leases, as nodes.Within reads
-	// it. A layout without its part keeps all.
+	// Within narrows the nodes that the server leases, as nodes.Within
+	// reads it. A layout without its part keeps all.
 	Within string
 
 	// Lead is how many ticks IDs may run ahead of the clock in a burst.
@@ -50,20 +50,20 @@ type Options struct {
 	// TTL is the ttl of the server's own leases; 0 means 15 s.
 	TTL time.Duration
 
-	// MaxWait is how long a request waits for the clock or a grant; 0 means a
-	// second.
+	// MaxWait is how long a request waits for the clock or a grant; 0 means
+	// a second.
 	MaxWait time.Duration
 
-	// Label is what people see as the holder of the server's nodes; "" means
-	// the host's name.
+	// Label is what people see as the holder of the server's nodes; ""
+	// means the host's name.
 	Label string
 
-	// Advertise is the URL at which other servers reach this one; "" means that
-	// they do not.
+	// Advertise is the URL at which other servers reach this one; "" means
+	// that they do not.
 	Advertise string
 
-	// PublicKey returns what [KeyOf] says of the certificate that the service
-	// answers with; "" where it has none. Nil means the same.
+	// PublicKey returns what [KeyOf] says of the certificate that the
+	// service answers with; "" where it has none. Nil means the same.
 	PublicKey func() string
 
 	// Version is the program's, for the list of servers.
@@ -73,30 +73,32 @@ type Options struct {
 	// means that there are none.
 	Keys func(namespace string) ([]*snowfence.Secret, error)
 
-	// HandOut gives the secrets of encrypted namespaces to holders of leases in
-	// them. Otherwise only the server makes and decodes their IDs.
+	// HandOut gives the secrets of encrypted namespaces to holders of
+	// leases in them. Otherwise only the server makes and decodes their
+	// IDs.
 	HandOut bool
 
-	// Spaces bounds how many namespaces are kept open; 0 means 1000. Beyond it,
-	// requests for others fail.
+	// Spaces bounds how many namespaces are kept open; 0 means 1000. Beyond
+	// it, requests for others fail.
 	Spaces int
 
-	// Sequences bounds how many sequences are kept open; 0 means 10,000. Beyond
-	// it, a sequence that was unused for a minute is closed for another.
+	// Sequences bounds how many sequences are kept open; 0 means 10,000.
+	// Beyond it, a sequence that was unused for a minute is closed for
+	// another.
 	Sequences int
 
 	// Direct is the store without store.Group, for sequences: leases of the
-	// same round trip would wait for a row that another transaction has locked.
-	// Nil means the store.
+	// same round trip would wait for a row that another transaction has
+	// locked. Nil means the store.
 	Direct store.Store
 
 	// Unit leases the units of an agent, which hands out their nodes and no
-	// others. Its store has only the namespace. Nil is for servers, which lease
-	// from the store.
+	// others. Its store has only the namespace. Nil is for servers, which
+	// lease from the store.
 	Unit lessor.Open
 
-	// Connections is how many calls Direct carries out at a time; 0 means as
-	// many as there are. Sequences leave some of them to leases.
+	// Connections is how many calls Direct carries out at a time; 0 means
+	// as many as there are. Sequences leave some of them to leases.
 	Connections int
 
 	// Logger is told what happens; nil means silence.
@@ -133,9 +135,9 @@ type Service struct {
 	leaseLog  throttle                     // lines about leases of clients
 	readiness atomic.Pointer[func() error] // see SetReady
 
-	// Draw makes a picture of a view for the dashboard: once, for all watchers.
-	// before is nil for the first one. Set it before there are requests; nil
-	// means that there are no pictures.
+	// Draw makes a picture of a view for the dashboard: once, for all
+	// watchers. before is nil for the first one. Set it before there are
+	// requests; nil means that there are no pictures.
 	Draw func(v, before *View) any
 }
 
@@ -179,8 +181,8 @@ func (s *Service) Label() string { return s.opts.Label }
 // Store returns the store.
 func (s *Service) Store() store.Store { return s.store }
 
-// Space returns the namespace of a name. It reads its record from the store at
-// the first use, and makes no lease before the first ID.
+// Space returns the namespace of a name. It reads its record from the store
+// at the first use, and makes no lease before the first ID.
 func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
 	if sp := (*s.ready.Load())[name]; sp != nil && sp.isCurrent() {
 		return sp, nil
@@ -197,8 +199,8 @@ func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
 	return sp, nil
 }
 
-// SpaceFor is Space for a caller with a right in it. The request counts as n
-// IDs.
+// SpaceFor is Space for a caller with a right in it. The request counts as
+// n IDs.
 func (s *Service) SpaceFor(ctx context.Context, id *Identity, v Verb, name string, n int64) (*Space, error) {
 	if err := id.Authorize(v, name, n); err != nil {
 		return nil, err
@@ -206,8 +208,8 @@ func (s *Service) SpaceFor(ctx context.Context, id *Identity, v Verb, name strin
 	return s.Space(ctx, name)
 }
 
-// storeTimeout bounds the store's part of one request, for callers without a
-// limit of their own.
+// storeTimeout bounds the store's part of one request, for callers without
+// a limit of their own.
 const storeTimeout = 10 * time.Second
 
 var errStoreTimeout = fmt.Errorf("the store did not answer in %v: %w", storeTimeout, context.DeadlineExceeded)
@@ -228,8 +230,8 @@ func (s *Service) openSpace(ctx context.Context, name string) (*Space, error) {
 		return sp, sp.loadNamespace(ctx)
 	}
 	s.mu.Unlock()
-	// It is added only when it is known to exist, so that wrong names cost no
-	// memory.
+	// It is added only when it is known to exist, so that wrong names cost
+	// no memory.
 	sp = &Space{Name: name, service: s, openTurn: make(chan struct{}, 1)}
 	if err := sp.loadNamespace(ctx); err != nil {
 		return nil, err
@@ -293,8 +295,8 @@ func (s *Service) publishSpaces() {
 	s.ready.Store(&view)
 }
 
-// forgetSpace drops a namespace after its lease has ended: it was deleted, or
-// has another layout now. The next request opens it anew.
+// forgetSpace drops a namespace after its lease has ended: it was deleted,
+// or has another layout now. The next request opens it anew.
 func (s *Service) forgetSpace(sp *Space) {
 	if !sp.stale.Swap(true) {
 		sp.endLessor()
@@ -318,8 +320,8 @@ func (s *Service) Spaces() []*Space {
 	return out
 }
 
-// Moved returns the namespaces that were moved to another store, which ended
-// their leases.
+// Moved returns the namespaces that were moved to another store, which
+// ended their leases.
 func (s *Service) Moved() (out []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -338,8 +340,9 @@ func (s *Service) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close ends all generators and sequences, and gives nodes and numbers back, as
-// far as the store answers until ctx ends. Requests fail from then on.
+// Close ends all generators and sequences, and gives nodes and numbers
+// back, as far as the store answers until ctx ends. Requests fail from then
+// on.
 func (s *Service) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.ended = true

@@ -16,7 +16,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// A store that is unreachable is no refusal: the change may be asked for again.
+// A store that is unreachable is no refusal: the change may be asked for
+// again.
 func TestStoreAway(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{})
@@ -38,8 +39,8 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
-// Close while a generator is being opened: nothing is held afterwards, whether
-// Close could wait for it or not.
+// Close while a generator is being opened: nothing is held afterwards,
+// whether Close could wait for it or not.
 func TestCloseWhileOpening(t *testing.T) {
 	for name, patient := range map[string]bool{"waits": true, "does not wait": false} {
 		t.Run(name, func(t *testing.T) {
@@ -105,9 +106,9 @@ func TestOpenedOnce(t *testing.T) {
 	}
 }
 
-// A namespace that another server changes, or deletes and makes anew, is read
-// again here: by those who make IDs as soon as their lease ends, by those who
-// decode within seconds.
+// A namespace that another server changes, or deletes and makes anew, is
+// read again here: by those who make IDs as soon as their lease ends, by
+// those who decode within seconds.
 func TestChangedElsewhere(t *testing.T) {
 	st := newStore(t, "n", "m")
 	a, b := newService(t, st, Options{TTL: 60 * time.Millisecond}), newService(t, st, Options{})
@@ -142,8 +143,8 @@ func TestChangedElsewhere(t *testing.T) {
 	}
 }
 
-// Renewals that arrive together share round trips to the store: those that come
-// while one is under way go into the next one.
+// Renewals that arrive together share round trips to the store: those that
+// come while one is under way go into the next one.
 func TestRenewalsShareRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStore(t, "n")

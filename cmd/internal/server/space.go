@@ -41,15 +41,15 @@ type Space struct {
 	backfills backfills
 }
 
-// tally counts the IDs made in a namespace since the server began. It outlives
-// a Space, because a counter that falls looks like a restart.
+// tally counts the IDs made in a namespace since the server began. It
+// outlives a Space, because a counter that falls looks like a restart.
 type tally struct {
 	// Made counts the IDs that were made here. Wires add to it, a batch of
 	// commands at a time.
 	Made atomic.Int64
 
-	// Waits counts the requests for one ID that had to wait for the clock or a
-	// grant.
+	// Waits counts the requests for one ID that had to wait for the clock
+	// or a grant.
 	Waits atomic.Int64
 
 	moved atomic.Bool // the lease ended because of a move to another store, and none came after it
@@ -88,8 +88,8 @@ func (sp *Space) loadNamespace(ctx context.Context) error {
 	return nil
 }
 
-// readNamespace returns the scheme of the namespace as the store has it, and
-// its unit.
+// readNamespace returns the scheme of the namespace as the store has it,
+// and its unit.
 func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit int64, _ error) {
 	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
@@ -128,17 +128,17 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 	return s, ns.Unit, err
 }
 
-// isCurrent reports whether the Space may be used without another look at the
-// store. One that makes IDs, or sublets nodes, learns of a change from its
-// leases.
+// isCurrent reports whether the Space may be used without another look at
+// the store. One that makes IDs, or sublets nodes, learns of a change from
+// its leases.
 func (sp *Space) isCurrent() bool {
 	_, sublet := sp.lessor.Count()
 	return !sp.stale.Load() && (sp.gen.Load() != nil || sublet > 0 ||
 		sp.service.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
 }
 
-// schemeTTL is how long a layout counts as the store's, where no lease would
-// tell otherwise.
+// schemeTTL is how long a layout counts as the store's, where no lease
+// would tell otherwise.
 const schemeTTL = 5 * time.Second
 
 func (sp *Space) changedError() error {
@@ -151,8 +151,8 @@ func (sp *Space) Scheme() *snowfence.Scheme { return sp.scheme.Load() }
 // Layout returns the layout of the namespace, and its spec.
 func (sp *Space) Layout() (snowfence.Layout, string) { return sp.layout, sp.spec }
 
-// Generator returns the generator of the namespace, and leases its nodes at the
-// first call.
+// Generator returns the generator of the namespace, and leases its nodes at
+// the first call.
 func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 	if g := sp.gen.Load(); g != nil {
 		return g, nil
@@ -214,8 +214,9 @@ func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, erro
 		nodes /= 2
 	}
 	l, err := sp.openBlock(ctx, s, ns, within, nodes)
-	// Single leases of others may leave no block of that length although most
-	// nodes are free. Fewer nodes make fewer IDs a tick, but they make some.
+	// Single leases of others may leave no block of that length although
+	// most nodes are free. Fewer nodes make fewer IDs a tick, but they make
+	// some.
 	for o.Block == 0 && nodes > 1 && errors.As(err, new(*lease.TakenError)) {
 		nodes /= 2
 		l, err = sp.openBlock(ctx, s, ns, within, nodes)
@@ -249,8 +250,8 @@ func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, erro
 	return g, nil
 }
 
-// spreadFor returns the namespace's setting, unless its layout has no use for
-// it any more: IDs matter more than where they fall.
+// spreadFor returns the namespace's setting, unless its layout has no use
+// for it any more: IDs matter more than where they fall.
 func (sp *Space) spreadFor(s *snowfence.Scheme) int64 {
 	n := sp.service.opts.Spread[sp.Name]
 	if err := s.Layout().CheckSpread(n); err != nil {
@@ -297,7 +298,8 @@ func (sp *Space) openBlock(
 	return all[0], nil
 }
 
-// blockSize returns how many nodes of a namespace a server leases for itself.
+// blockSize returns how many nodes of a namespace a server leases for
+// itself.
 func blockSize(want int, ns lease.Namespace) int {
 	if want > 0 {
 		return want
@@ -344,12 +346,12 @@ func (sp *Space) Held() (out []*pb.HeldNodes) {
 // Unit returns how many nodes a lease of the namespace has at least.
 func (sp *Space) Unit() int64 { return sp.unit.Load() }
 
-// Sublet returns how many nodes of the server's units have a holder, as of the
-// last second, and how many nodes the units have.
+// Sublet returns how many nodes of the server's units have a holder, as of
+// the last second, and how many nodes the units have.
 func (sp *Space) Sublet() (held, nodes int64) { return sp.lessor.Count() }
 
-// giveNodesBack gives the nodes back. The own node of an agent goes first: it
-// is one of a unit.
+// giveNodesBack gives the nodes back. The own node of an agent goes first:
+// it is one of a unit.
 func (sp *Space) giveNodesBack(ctx context.Context) error {
 	sp.stale.Store(true)
 	if sp.service.opts.Unit != nil {

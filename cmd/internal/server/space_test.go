@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Two servers of two data centers made IDs of the same one: --within keeps each
-// to its own, in layouts that have data centers.
+// Two servers of two data centers made IDs of the same one: --within keeps
+// each to its own, in layouts that have data centers.
 func TestWithinOfAServer(t *testing.T) {
 	t.Setenv("ZONE", "5")
 	st := newStore(t, "zones") // of Twitter's layout
@@ -40,8 +40,8 @@ func TestWithinOfAServer(t *testing.T) {
 	}
 }
 
-// Where leases of others leave no long block free, the server takes a shorter
-// one, unless the length was asked for.
+// Where leases of others leave no long block free, the server takes a
+// shorter one, unless the length was asked for.
 func TestShorterBlock(t *testing.T) {
 	const ttl = 10 * time.Minute // no lease ends, however slow the machine is
 	st := newStore(t, "n")
@@ -78,8 +78,8 @@ func TestShorterBlock(t *testing.T) {
 	}
 }
 
-// A caller without the right to read leases learned the labels of others from
-// an error.
+// A caller without the right to read leases learned the labels of others
+// from an error.
 func TestNoNodesHidesHolders(t *testing.T) {
 	st := newStore(t)
 	create(t, st, "n", "time=41,node=1,seq=12")

@@ -30,15 +30,15 @@ func (n nodeStore) Acquire(ctx context.Context, namespace string, r wire.Request
 	return n.Server.Acquire(ctx, namespace, r)
 }
 
-// FromMemory reports whether a renewal asks no store: this server sublet the
-// node.
+// FromMemory reports whether a renewal asks no store: this server sublet
+// the node.
 func (s *Service) FromMemory(l wire.Lease) bool {
 	sp := (*s.ready.Load())[l.Namespace]
 	return lessor.IDOf(l) == s.id && sp != nil && sp.isCurrent()
 }
 
-// openUnit leases a unit for subleases, for as long as the namespace allows:
-// holders have two thirds of that.
+// openUnit leases a unit for subleases, for as long as the namespace
+// allows: holders have two thirds of that.
 func (sp *Space) openUnit(
 	ctx context.Context, within snowfence.NodeRange, life string,
 ) (*lease.Sublets, error) {
@@ -65,7 +65,8 @@ func (sp *Space) openUnit(
 	return l.Sublet(life)
 }
 
-// lostUnit opens the namespace anew after a lease of a unit ended by itself.
+// lostUnit opens the namespace anew after a lease of a unit ended by
+// itself.
 func (sp *Space) lostUnit(err error) {
 	if !sp.stale.Load() {
 		sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
@@ -86,8 +87,9 @@ func (sp *Space) endLessor() {
 // renewals counts how renewals of subleases ended that reached this server.
 type renewals struct{ renewed, forwarded, elsewhere, lost atomic.Int64 }
 
-// Renewals calls each with how many renewals of subleases ended in which way.
-// Those that were forwarded count once more at the server that answered them.
+// Renewals calls each with how many renewals of subleases ended in which
+// way. Those that were forwarded count once more at the server that
+// answered them.
 func (s *Service) Renewals(each func(result string, n int64)) {
 	r := &s.renewals
 	each("renewed", r.renewed.Load())

@@ -13,8 +13,8 @@ import (
 )
 
 // A hostile holder of a sublease decides about its own ticks only. It plays
-// tickets that are forged, replayed, of another server, of an earlier life and
-// released, and lies about its use.
+// tickets that are forged, replayed, of another server, of an earlier life
+// and released, and lies about its use.
 func TestHostileSubleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
@@ -29,7 +29,8 @@ func TestHostileSubleases(t *testing.T) {
 			}
 			return g.Lease
 		}
-		// send renews and releases with a ticket, and returns what it is told.
+		// send renews and releases with a ticket, and returns what it is
+		// told.
 		send := func(s *Service, b wire.Ticket, used int64) (renewed, released Kind) {
 			l, err := ReadTicket(b)
 			if err != nil {

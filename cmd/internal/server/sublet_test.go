@@ -26,8 +26,8 @@ func inUnits(t *testing.T) *slowStore {
 }
 
 // Single nodes of a namespace with units are sublet, and cost the store
-// nothing, also while it is unreachable; whole units and fixed nodes are leased
-// from the store.
+// nothing, also while it is unreachable; whole units and fixed nodes are
+// leased from the store.
 func TestSingleNodesAreSublet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
@@ -116,8 +116,8 @@ func leasesOf(t *testing.T, st store.Store) []store.Record {
 	return rs
 }
 
-// A server counts the nodes that it sublets against the limit of a token, also
-// one whose ticket had ended.
+// A server counts the nodes that it sublets against the limit of a token,
+// also one whose ticket had ended.
 func TestLimitOfSubleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
@@ -185,9 +185,9 @@ func TestSubleasesFollowTheNamespace(t *testing.T) {
 	})
 }
 
-// A server that was told to use some nodes sublets those. While they have room,
-// a request for others leases no unit, but gets one of its own if it asks for
-// that.
+// A server that was told to use some nodes sublets those. While they have
+// room, a request for others leases no unit, but gets one of its own if it
+// asks for that.
 func TestSubleasesWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()

@@ -21,8 +21,8 @@ type Verb string
 const (
 	VerbIDs  Verb = "ids"  // new IDs
 	VerbRead Verb = "read" // decode, ranges, and looking at namespaces and leases
-	// Leases of the caller's own, by tickets; it can use up the nodes, but not
-	// take one that another label holds.
+	// Leases of the caller's own, by tickets; it can use up the nodes, but
+	// not take one that another label holds.
 	VerbLease  Verb = "lease"
 	VerbManage Verb = "manage" // namespaces, vetoes, releases
 )
@@ -30,8 +30,8 @@ const (
 // verbs are all of them.
 var verbs = [...]Verb{VerbIDs, VerbRead, VerbLease, VerbManage}
 
-// Token has the rights of a client with a secret, or with a certificate of a
-// name. No file has the secret itself.
+// Token has the rights of a client with a secret, or with a certificate of
+// a name. No file has the secret itself.
 type Token struct {
 	Name        string   `yaml:"name" json:"name"`                                   // for logs, metrics and labels
 	SHA256      string   `yaml:"sha256,omitempty" json:"-"`                          // of the secret, hexadecimal
@@ -47,8 +47,8 @@ type Token struct {
 // End is when a token ends. The zero value is never.
 type End struct{ time.Time }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. Its error does not show
-// the text: it may be a token.
+// UnmarshalText implements [encoding.TextUnmarshaler]. Its error does not
+// show the text: it may be a token.
 func (e *End) UnmarshalText(text []byte) (err error) {
 	if e.Time, err = show.ReadTime(string(text)); err != nil || e.IsZero() {
 		return errors.New("until: write a time as 2027-01-31T12:00:00Z, or a date, which means its first moment in UTC")
@@ -77,8 +77,8 @@ func (t *Token) Warning(now time.Time) string {
 // May reports whether the token has a verb.
 func (t *Token) May(v Verb) bool { return slices.Contains(t.Verbs, v) }
 
-// check returns the mistake of a token, and gives it its defaults. sum is of
-// the secret.
+// check returns the mistake of a token, and gives it its defaults. sum is
+// of the secret.
 func (t *Token) check() (sum []byte, err error) {
 	refuse := func(format string, args ...any) ([]byte, error) {
 		return nil, fmt.Errorf("token %.100q: "+format, append([]any{t.Name}, args...)...)

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A ttl above the longest of the namespace is cut, and the log says so, with
-// the cure.
+// A ttl above the longest of the namespace is cut, and the log says so,
+// with the cure.
 func TestLogOfCutTTL(t *testing.T) {
 	for ttl, want := range map[time.Duration]int{15 * time.Second: 0, time.Hour: 1} {
 		st := store.NewMemory()

@@ -21,16 +21,16 @@ const (
 	viewTimeout  = 30 * time.Second // of one reading
 )
 
-// watches are the namespaces that are watched. Each is read once for all its
-// watchers.
+// watches are the namespaces that are watched. Each is read once for all
+// its watchers.
 type watches struct {
 	mu   sync.Mutex
 	all  map[string]*Watched
 	wait sync.WaitGroup // of the readers
 }
 
-// Watched is a namespace with leases that are read over and over, once for all
-// watchers.
+// Watched is a namespace with leases that are read over and over, once for
+// all watchers.
 type Watched struct {
 	service  *Service
 	name     string
@@ -55,8 +55,8 @@ type View struct {
 	changes []Lease // those that were not the same in the view before
 }
 
-// Lease is the record of a unit, without an earlier layout's grant, and whether
-// it is held.
+// Lease is the record of a unit, without an earlier layout's grant, and
+// whether it is held.
 type Lease struct {
 	store.Record
 	Held bool
@@ -109,9 +109,9 @@ func (v *View) Message(l Lease) *pb.LeaseInfo {
 }
 
 // Watch sends all leases of a namespace, in messages of at most 100 and at
-// least one, and then every few seconds those that changed. It returns when ctx
-// ends, when send returns an error, when the caller may not read any more, or
-// when the leases cannot be read.
+// least one, and then every few seconds those that changed. It returns when
+// ctx ends, when send returns an error, when the caller may not read any
+// more, or when the leases cannot be read.
 func (s *Service) Watch(
 	ctx context.Context, m *pb.WatchLeasesRequest, send func(*pb.ListLeasesResponse) error,
 ) error {
@@ -145,8 +145,8 @@ func (s *Service) Watch(
 	}
 }
 
-// Watched returns a namespace that it reads until leave is called, and a little
-// longer.
+// Watched returns a namespace that it reads until leave is called, and a
+// little longer.
 func (s *Service) Watched(namespace string) (w *Watched, leave func()) {
 	ws := &s.watches
 	ws.mu.Lock()
@@ -167,9 +167,9 @@ func (s *Service) Watched(namespace string) (w *Watched, leave func()) {
 	})
 }
 
-// run reads the leases until no page has wanted them for a while. A namespace
-// that takes long is read less often, so that it has at most a tenth of the
-// store's time.
+// run reads the leases until no page has wanted them for a while. A
+// namespace that takes long is read less often, so that it has at most a
+// tenth of the store's time.
 func (w *Watched) run() {
 	s := w.service
 	for !w.dropIfUnused() {
@@ -193,8 +193,8 @@ func (w *Watched) run() {
 	}
 }
 
-// dropIfUnused forgets a namespace that no page wants, and reports whether it
-// did.
+// dropIfUnused forgets a namespace that no page wants, and reports whether
+// it did.
 func (w *Watched) dropIfUnused() bool {
 	s := w.service
 	s.watches.mu.Lock()
@@ -217,8 +217,8 @@ func (w *Watched) publishView(view *View, err error) {
 	w.change = make(chan struct{})
 }
 
-// lastView returns the last view, the channel that the next reading closes, and
-// the error of the last.
+// lastView returns the last view, the channel that the next reading closes,
+// and the error of the last.
 func (w *Watched) lastView() (*View, <-chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -233,8 +233,8 @@ func (w *Watched) Last(ctx context.Context) (*View, error) {
 	return w.Next(ctx, nil)
 }
 
-// Next returns the present view if it is another one than have, and otherwise
-// the result of the next reading.
+// Next returns the present view if it is another one than have, and
+// otherwise the result of the next reading.
 func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
 	view, changed, err := w.lastView()
 	for ctx.Err() == nil && (err != nil || view == have) {
@@ -255,8 +255,8 @@ func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
 	return view, nil
 }
 
-// newsSince returns the leases that are not the same in an earlier view; all of
-// them where there is none.
+// newsSince returns the leases that are not the same in an earlier view;
+// all of them where there is none.
 func (v *View) newsSince(earlier *View) (news []Lease) {
 	switch {
 	case earlier == nil:

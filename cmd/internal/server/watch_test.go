@@ -35,9 +35,9 @@ func (c *countedLists) List(
 // watchN asks for the leases of the namespace n.
 var watchN = &pb.WatchLeasesRequest{Namespace: "n"}
 
-// However many watch a namespace, the store is read once for all; each hears of
-// all leases once and of each change once, a late comer too, and a slow one of
-// what it missed together.
+// However many watch a namespace, the store is read once for all; each
+// hears of all leases once and of each change once, a late comer too, and a
+// slow one of what it missed together.
 func TestWatchersShareReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &countedLists{slowStore: newStore(t, "n")}
@@ -109,8 +109,8 @@ func TestWatchersShareReads(t *testing.T) {
 	})
 }
 
-// Watchers end with the store, with their own word, and at the limit; those who
-// come afterwards begin anew.
+// Watchers end with the store, with their own word, and at the limit; those
+// who come afterwards begin anew.
 func TestWatchersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &countedLists{slowStore: newStore(t, "n")}

@@ -24,10 +24,10 @@ func putBack(t *testing.T, st store.Store, r store.Record) {
 	}
 }
 
-// A server whose record is gone, or older than the one that was acknowledged,
-// gives the store another identity at its next heartbeat, once. That another
-// server took the record says nothing, and an error in between does not let it
-// forget.
+// A server whose record is gone, or older than the one that was
+// acknowledged, gives the store another identity at its next heartbeat,
+// once. That another server took the record says nothing, and an error in
+// between does not let it forget.
 func TestRecordIsAWitness(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm func(first, last store.Record) store.Record
@@ -75,8 +75,9 @@ func TestRecordIsAWitness(t *testing.T) {
 	}
 }
 
-// A server whose store was rolled back since its last heartbeat looks before it
-// hands out a node: what it grants begins above what the store has forgotten.
+// A server whose store was rolled back since its last heartbeat looks
+// before it hands out a node: what it grants begins above what the store
+// has forgotten.
 func TestServerLooksBeforeItGrants(t *testing.T) {
 	st := store.NewMemory()
 	l, err := snowfence.ParseLayout("snowfence")

@@ -62,8 +62,8 @@ func (v *View) card(id snowfence.ID, p snowfence.Parts, now time.Time, notes ...
 	return c
 }
 
-// Cards returns what Append writes. The first one says whether the change is
-// safe.
+// Cards returns what Append writes. The first one says whether the change
+// is safe.
 func (p *Proof) Cards(now time.Time) []Card {
 	list := []Card{{Title: p.title()}}
 	if p.Collision == nil {

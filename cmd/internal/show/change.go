@@ -10,8 +10,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Use is a layout while it makes IDs: in ticks that begin at Begin or later,
-// and before End. Zero times mean its epoch, and the end of its time bits.
+// Use is a layout while it makes IDs: in ticks that begin at Begin or
+// later, and before End. Zero times mean its epoch, and the end of its time
+// bits.
 type Use struct {
 	View         *View
 	Begin, End   time.Time
@@ -35,8 +36,8 @@ func NewUse(v *View, begin, end time.Time) (Use, error) {
 	return Use{View: v, Begin: begin, End: end, region: r}, nil
 }
 
-// below returns the numbers below the first of a use. In IDs made by hand, or
-// after a clock stepped back, they have any tick before its end.
+// below returns the numbers below the first of a use. In IDs made by hand,
+// or after a clock stepped back, they have any tick before its end.
 func (u Use) below() Use {
 	u.onlyReserved = true
 	u.region.First, u.region.Last, u.region.From = 0, max(u.View.Layout.First-1, 0), 0
@@ -66,8 +67,8 @@ func (u Use) highest() (snowfence.ID, error) {
 	return id, err
 }
 
-// signed reports whether IDs of all times have both signs: the sign bit is of a
-// field above the time.
+// signed reports whether IDs of all times have both signs: the sign bit is
+// of a field above the time.
 func signed(l snowfence.Layout) bool {
 	return l.Width() == 64 && l.Fields[0].Name != snowfence.FieldTime
 }
@@ -82,8 +83,8 @@ type Proof struct {
 	by        Use                  // whose ID it is, of Old
 }
 
-// NewRefusal returns the proof that failed because an ID is in two regions of a
-// namespace.
+// NewRefusal returns the proof that failed because an ID is in two regions
+// of a namespace.
 func NewRefusal(from, to snowfence.Region, x snowfence.Collision) (*Proof, error) {
 	var uses [2]Use
 	for i, r := range []snowfence.Region{from, to} {
@@ -100,11 +101,12 @@ func NewRefusal(from, to snowfence.Region, x snowfence.Collision) (*Proof, error
 }
 
 // Ordered reports whether new IDs sort above all earlier ones, as signed
-// numbers. It ignores the day on which the new layout itself turns negative.
+// numbers. It ignores the day on which the new layout itself turns
+// negative.
 func (p *Proof) Ordered() bool { return p.FirstNew > p.LastOld }
 
-// Step is a change to another layout. The new layout is used from At on; the
-// old one may have run ahead up to Floor.
+// Step is a change to another layout. The new layout is used from At on;
+// the old one may have run ahead up to Floor.
 type Step struct {
 	To        *View
 	At, Floor time.Time
@@ -173,8 +175,8 @@ func (p *Proof) Check() (err error) {
 	return err
 }
 
-// meetsReserved reports whether a change that is safe would not be if the old
-// layouts had IDs with numbers below their first.
+// meetsReserved reports whether a change that is safe would not be if the
+// old layouts had IDs with numbers below their first.
 func (p *Proof) meetsReserved() bool {
 	return slices.ContainsFunc(p.Old, func(u Use) bool {
 		x, err := snowfence.Meet(u.below().region, p.New.region)
@@ -198,7 +200,8 @@ type changeResult struct {
 	Collision *collisionPair `json:"collision,omitempty"`
 }
 
-// collisionPair is one ID in both readings, each an object as decode prints it.
+// collisionPair is one ID in both readings, each an object as decode prints
+// it.
 type collisionPair struct {
 	ID   snowfence.ID `json:"id"`
 	From Decoded      `json:"from"`
@@ -250,7 +253,8 @@ func (p *Proof) title() string {
 	return fmt.Sprintf("SAFE: no ID of the new layout from %s on equals %s", p.New.Begin.Format(time.RFC3339Nano), what)
 }
 
-// collisionReading is the ID of a collision, as one of the layouts makes it.
+// collisionReading is the ID of a collision, as one of the layouts makes
+// it.
 type collisionReading struct {
 	date  string
 	view  *View

@@ -97,9 +97,9 @@ func TestChangesAgainstHandRules(t *testing.T) {
 	}
 }
 
-// Each of two changes is safe by itself, and together they repeat the layout
-// before the last: its near-copy, thirty seconds younger, is apart from the one
-// between.
+// Each of two changes is safe by itself, and together they repeat the
+// layout before the last: its near-copy, thirty seconds younger, is apart
+// from the one between.
 func TestChangesCountAllLayoutsBefore(t *testing.T) {
 	const (
 		a = "time=41,node=4,seq=5,epoch=2025-01-01,last=15"
@@ -126,8 +126,8 @@ func TestChangesCountAllLayoutsBefore(t *testing.T) {
 	}
 }
 
-// Old layouts count up to their floor. With reserved numbers, any earlier tick
-// counts too; new ones begin with the change.
+// Old layouts count up to their floor. With reserved numbers, any earlier
+// tick counts too; new ones begin with the change.
 func TestChangesWithReservedNumbers(t *testing.T) {
 	const drift, low = "drift", "time=51,node=6,seq=6,epoch=2020-02-19T18:20:02Z,tick=1ms,first=1,last=4"
 	for name, c := range map[string]struct {
@@ -152,8 +152,8 @@ func TestChangesWithReservedNumbers(t *testing.T) {
 	}
 }
 
-// A safe change says so if reserved numbers of the old layouts would make it
-// unsafe.
+// A safe change says so if reserved numbers of the old layouts would make
+// it unsafe.
 func TestChangesMeetReservedNumbers(t *testing.T) {
 	old := view(t, "drift")
 	to := view(t, "time=51,node=6,seq=6,epoch=2020-02-19T18:20:02Z,tick=1ms,first=1,last=4")
@@ -164,8 +164,8 @@ func TestChangesMeetReservedNumbers(t *testing.T) {
 	}
 }
 
-// In a layout of 64 bits the later ticks are negative IDs: the last old ID is
-// the highest of the signed numbers, whichever ticks were used.
+// In a layout of 64 bits the later ticks are negative IDs: the last old ID
+// is the highest of the signed numbers, whichever ticks were used.
 func TestLastIDOfALayoutWithASign(t *testing.T) {
 	for _, spec := range []string{
 		"time=3,node=31,seq=30", "scatter=2,time=3,node=31,seq=28", "tag=2,node=29,time=3,seq=30",

@@ -18,7 +18,8 @@ type Decoder struct {
 	Guess     bool
 	Now       time.Time
 
-	// Check is Decode that refuses IDs that cannot be real; nil refuses none.
+	// Check is Decode that refuses IDs that cannot be real; nil refuses
+	// none.
 	Check func(v *View, id snowfence.ID) (snowfence.Parts, error)
 
 	seen *Evidence // of all IDs so far

@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Evidence says which layouts some IDs can have. Under the right one they come
-// from few nodes, and their numbers begin anew or go on by one; under others
-// these bits look random. It is not safe for concurrent use.
+// Evidence says which layouts some IDs can have. Under the right one they
+// come from few nodes, and their numbers begin anew or go on by one; under
+// others these bits look random. It is not safe for concurrent use.
 type Evidence struct {
 	now        time.Time
 	count      int64
@@ -54,9 +54,9 @@ func (e *Evidence) Add(ids ...snowfence.ID) {
 	}
 }
 
-// rounded reports whether an ID has the digits that a program prints for the
-// nearest double: the fewest that tell it from others, and zeros. Of exact IDs
-// above 2^53 few have.
+// rounded reports whether an ID has the digits that a program prints for
+// the nearest double: the fewest that tell it from others, and zeros. Of
+// exact IDs above 2^53 few have.
 func rounded(id snowfence.ID) bool {
 	if id >= -1<<53 && id <= 1<<53 || id%10 != 0 && (id > 1e17 || id < -1e17) { // doubles have 17 digits
 		return false
@@ -77,8 +77,8 @@ func (e *Evidence) Ranking() []*Trace {
 	return list
 }
 
-// surprise returns the surprise of the IDs so far under the layout of a view,
-// which its index names.
+// surprise returns the surprise of the IDs so far under the layout of a
+// view, which its index names.
 func (e *Evidence) surprise(view int) float64 {
 	if t := e.traces[view]; t.IDs > 0 {
 		return t.surprise(e.now)
@@ -86,8 +86,9 @@ func (e *Evidence) surprise(view int) float64 {
 	return math.Inf(1)
 }
 
-// Rounded reports whether IDs seem rounded to doubles: most have the digits of
-// a double, or all have 0 in the bits that a double loses, 8 bits or more.
+// Rounded reports whether IDs seem rounded to doubles: most have the digits
+// of a double, or all have 0 in the bits that a double loses, 8 bits or
+// more.
 func (e *Evidence) Rounded() bool { return 2*e.short > e.count || e.doubleBits >= 8 }
 
 // Trace has the findings about IDs under one layout.
@@ -159,8 +160,8 @@ func (t *Trace) add(id snowfence.ID, now time.Time) {
 }
 
 // bitsOf returns the surprise of a number in a field, where small ones are
-// likely: its bits, and how many these are. Numbers of a foreign layout without
-// nodes are random.
+// likely: its bits, and how many these are. Numbers of a foreign layout
+// without nodes are random.
 func (t *Trace) bitsOf(n int64, field string) float64 {
 	all := float64(t.view.Layout.Bits(field))
 	if t.view.maker != "" && t.view.Layout.Bits(snowfence.FieldNode) == 0 {
@@ -172,9 +173,9 @@ func (t *Trace) bitsOf(n int64, field string) float64 {
 // width is how many bits a number has.
 func width(n int64) int64 { return int64(bits.Len64(uint64(max(n, -n)))) }
 
-// surprise returns bits for each ID: for nodes and sequence numbers, and for
-// the age of the youngest, because most IDs are young, and few have a future
-// time.
+// surprise returns bits for each ID: for nodes and sequence numbers, and
+// for the age of the youngest, because most IDs are young, and few have a
+// future time.
 func (t *Trace) surprise(now time.Time) float64 {
 	days := now.Sub(t.Last).Hours() / 24
 	if days < 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Form is a way to write IDs: an encoding of this library or of another one.
+// Form is a way to write IDs: an encoding of this library or of another
+// one.
 type Form interface {
 	Name() string
 	MaxLen() int

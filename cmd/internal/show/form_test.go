@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Both forms write what github.com/bwmarrin/snowflake writes: FormatInt in base
-// 2, and the bytes of the decimal text in the standard base 64.
+// Both forms write what github.com/bwmarrin/snowflake writes: FormatInt in
+// base 2, and the bytes of the decimal text in the standard base 64.
 func TestFormsOfBwmarrin(t *testing.T) {
 	for _, id := range []snowfence.ID{
 		0, 1, -1, 5, 116766, 2059251669962588160, 2030363824686628863, math.MaxInt64, math.MinInt64,

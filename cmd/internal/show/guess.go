@@ -12,8 +12,8 @@ import (
 // people make test data.
 const guessSlack = 90 * 24 * time.Hour
 
-// Known returns views of the presets and of other systems' layouts, the default
-// layout first. Layouts with the same bits share a view.
+// Known returns views of the presets and of other systems' layouts, the
+// default layout first. Layouts with the same bits share a view.
 func Known() ([]*View, error) {
 	var views []*View
 	for _, preset := range snowfence.Presets() {
@@ -49,8 +49,8 @@ func Known() ([]*View, error) {
 	return views, nil
 }
 
-// sameBits reports whether two layouts give every ID the same time, node number
-// and sequence number, whatever the parts of the node are called.
+// sameBits reports whether two layouts give every ID the same time, node
+// number and sequence number, whatever the parts of the node are called.
 func sameBits(a, b snowfence.Layout) bool {
 	a.Fields, b.Fields = joinNode(a.Fields), joinNode(b.Fields)
 	return a.Equal(b)
@@ -102,15 +102,15 @@ func (g guess) doubtAt(now time.Time) int {
 	return noDoubt
 }
 
-// early reports whether an ID is rather a Unix time or a number that counts,
-// because it would be of the first hour of the layout.
+// early reports whether an ID is rather a Unix time or a number that
+// counts, because it would be of the first hour of the layout.
 func (g guess) early(id snowfence.ID) bool {
 	_, _, unix := unixTime(id)
 	return unix || g.parts.Time.Sub(g.view.Layout.Epoch) < time.Hour
 }
 
-// unixTime reads a number as a time since 1970 in a unit. It returns times from
-// 2000 to 2039.
+// unixTime reads a number as a time since 1970 in a unit. It returns times
+// from 2000 to 2039.
 func unixTime(id snowfence.ID) (t time.Time, unit string, ok bool) {
 	const from, until = 946684800, 2208988800
 	switch {
@@ -130,8 +130,8 @@ func (g guess) doubtNote(id snowfence.ID) string {
 	return "doubtful: numbers that count look so, as of tweets before November 2010"
 }
 
-// guessRows returns a line for each layout that an ID can have, the likeliest
-// first.
+// guessRows returns a line for each layout that an ID can have, the
+// likeliest first.
 func (d *Decoder) guessRows(id snowfence.ID) (rows Rows) {
 	for _, g := range d.guesses(id) {
 		text := fmt.Sprintf("%-24s  node %d", g.parts.Time.Format(time.RFC3339Nano), g.parts.Node)

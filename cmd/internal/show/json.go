@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Decoded is an ID taken apart, with the names that the protocol has for its
-// parts, and what speaks for this layout.
+// Decoded is an ID taken apart, with the names that the protocol has for
+// its parts, and what speaks for this layout.
 type Decoded struct {
 	ID       snowfence.ID `json:"id"`
 	Time     time.Time    `json:"time"`

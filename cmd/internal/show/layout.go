@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/plan"
 )
 
-// Holds returns the size and the lifetime of a layout, a line for each fact.
+// Holds returns the size and the lifetime of a layout, a line for each
+// fact.
 func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 	if v.Name != s.Spec {
 		rows.Add("layout", "%s", v.Name)
@@ -42,8 +43,8 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 	return rows
 }
 
-// epochDoubt doubts an epoch in January 1970: seconds of this century lie there
-// if they are read as milliseconds.
+// epochDoubt doubts an epoch in January 1970: seconds of this century lie
+// there if they are read as milliseconds.
 func epochDoubt(epoch time.Time) string {
 	if seconds := epoch.UnixMilli(); seconds > 946684800 && seconds < 2208988800 {
 		return fmt.Sprintf(" (doubtful: in seconds it would be %s)", Instant(time.Unix(seconds, 0).UTC()))
@@ -86,8 +87,8 @@ func Instant(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05Z07:00")
 }
 
-// Proposal returns the facts of a layout that meets a need. The first line has
-// its name and spec.
+// Proposal returns the facts of a layout that meets a need. The first line
+// has its name and spec.
 func Proposal(p plan.Proposal, now time.Time) Rows {
 	alone := "one node alone does not reach the rate"
 	if p.OneNode {

@@ -9,6 +9,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
+// Rows is a table of two columns.
+type Rows [][2]string
+
 // Rows returns a line for each field of an ID: its name and its value.
 func (v *View) Rows(p snowfence.Parts, now time.Time) (rows Rows) {
 	if v.maker != "" {
@@ -54,8 +57,8 @@ type Group struct {
 	Digits string `json:"digits"`
 }
 
-// Groups returns all 64 bits of an ID by fields, the highest first. The bits of
-// an encrypted ID say nothing: it has none.
+// Groups returns all 64 bits of an ID by fields, the highest first. The
+// bits of an encrypted ID say nothing: it has none.
 func (v *View) Groups(id snowfence.ID) (list []Group) {
 	if v.Layout.Cipher != snowfence.Plain {
 		return nil
@@ -96,9 +99,6 @@ func appendBoxes(b []byte, groups []Group) []byte {
 	line("└", "┴", "┘", "─", nothing)
 	return b
 }
-
-// Rows is a table of two columns.
-type Rows [][2]string
 
 // Add adds a row.
 func (r *Rows) Add(name, format string, args ...any) {

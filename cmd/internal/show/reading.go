@@ -17,8 +17,8 @@ type reading struct {
 	ownScore float64 // that of this ID alone
 }
 
-// readings returns the ways to take a text apart, the one to show first. There
-// is more than one where the layout or the form was not named.
+// readings returns the ways to take a text apart, the one to show first.
+// There is more than one where the layout or the form was not named.
 func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 	var list []reading
 	var first error

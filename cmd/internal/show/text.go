@@ -19,12 +19,12 @@ type text struct {
 	isGuess bool   // the encoding was not named
 }
 
-// shortestGuess is how long a text must be to be read in a form that was not
-// named: any word is an ID in some form.
+// shortestGuess is how long a text must be to be read in a form that was
+// not named: any word is an ID in some form.
 const shortestGuess = 8
 
-// guessedForms returns the forms that are tried on a text that is no decimal,
-// those first that people use most.
+// guessedForms returns the forms that are tried on a text that is no
+// decimal, those first that people use most.
 func guessedForms() (list []Form) {
 	often := []snowfence.Encoding{
 		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36,
@@ -77,8 +77,8 @@ func (d *Decoder) texts(s []byte) ([]text, error) {
 	return list, nil
 }
 
-// unreadableError adds the possible forms of a text to its error, and how to
-// type one of them.
+// unreadableError adds the possible forms of a text to its error, and how
+// to type one of them.
 func unreadableError(s []byte, err error) error {
 	var forms []string
 	for _, f := range append(Forms(), guessedForms()...) {
@@ -113,9 +113,9 @@ func readText(f Form, s []byte) (text, error) {
 	return text{id: id, form: f, prefix: string(s[:at])}, err
 }
 
-// ReadID reads an ID in an encoding, with a prefix before it or without one.
-// The prefix is returned with its _; the error is the one of the text without a
-// prefix.
+// ReadID reads an ID in an encoding, with a prefix before it or without
+// one. The prefix is returned with its _; the error is the one of the text
+// without a prefix.
 func ReadID(e snowfence.Encoding, s []byte) (id snowfence.ID, prefix string, err error) {
 	if id, err = e.ParseBytes(s); err == nil {
 		return id, "", nil

@@ -1,5 +1,5 @@
-// Package show writes what IDs and layouts mean, for people and as JSON: for
-// the program, and for the playground in a browser.
+// Package show writes what IDs and layouts mean, for people and as JSON:
+// for the program, and for the playground in a browser.
 package show
 
 import (
@@ -79,12 +79,13 @@ func LayoutName(l snowfence.Layout) string {
 	return l.String()
 }
 
-// unused reports whether no generator of the layout makes a sequence number.
+// unused reports whether no generator of the layout makes a sequence
+// number.
 func (v *View) unused(p snowfence.Parts) bool { return p.Sequence > v.Layout.Last }
 
 // reserved reports whether a sequence number is below those that generators
-// make. IDs made by hand have it, and IDs of snow-drift after the clock stepped
-// back.
+// make. IDs made by hand have it, and IDs of snow-drift after the clock
+// stepped back.
 func (v *View) reserved(p snowfence.Parts) bool { return p.Sequence < v.Layout.First }
 
 // reservedNote explains a reserved number.

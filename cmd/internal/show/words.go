@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// timeForms are how people write a time, and how databases print one. Without
-// an offset it is UTC.
+// timeForms are how people write a time, and how databases print one.
+// Without an offset it is UTC.
 var timeForms = [...]string{
 	time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
 	time.DateTime + "Z07:00", time.DateTime + "Z07", // psql prints +05:30 and +00

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Columns is how wide lines for people are at most, where they have more than
-// one word.
+// Columns is how wide lines for people are at most, where they have more
+// than one word.
 const Columns = 80
 
 // Wrap breaks text between words into lines of at most [Columns]. The first
-// line has something of so many columns before it already, and the others get
-// an indent.
+// line has something of so many columns before it already, and the others
+// get an indent.
 func Wrap(text string, before, indent int) string {
 	var b []byte
 	at := before

@@ -48,8 +48,8 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 	return out, nil
 }
 
-// Current returns the record of a node without an earlier layout's grant: its
-// ticks are of that layout, and the namespace's floor is above them.
+// Current returns the record of a node without an earlier layout's grant:
+// its ticks are of that layout, and the namespace's floor is above them.
 func Current(r store.Record, ns lease.Namespace) store.Record {
 	if r.Generation < ns.Since {
 		r.Holder, r.From, r.Until = "", ns.Floor, ns.Floor
@@ -57,8 +57,8 @@ func Current(r store.Record, ns lease.Namespace) store.Record {
 	return r
 }
 
-// Inside reports whether a record is of a node inside a unit. Such a record is
-// older than the present unit, and counts no more.
+// Inside reports whether a record is of a node inside a unit. Such a record
+// is older than the present unit, and counts no more.
 func Inside(r store.Record, ns lease.Namespace) bool { return r.Node&(ns.Unit-1) != 0 }
 
 // Lease returns the present state in the record of a unit.

@@ -56,8 +56,8 @@ func ParseAfterFailover(text string) (int64, error) {
 	return n, nil
 }
 
-// finalNumber returns the last number of a sequence: Max, or the one before it
-// that a step reaches. The numbers may span more than an int64 holds.
+// finalNumber returns the last number of a sequence: Max, or the one before
+// it that a step reaches. The numbers may span more than an int64 holds.
 func finalNumber(d sequence.Definition) int64 {
 	if d.Step < 0 {
 		return *d.Max + int64((uint64(*d.Start)-uint64(*d.Max))%-uint64(d.Step))
@@ -65,8 +65,8 @@ func finalNumber(d sequence.Definition) int64 {
 	return *d.Max - int64((uint64(*d.Max)-uint64(*d.Start))%uint64(d.Step))
 }
 
-// lastNumber returns the highest number that a program may have; "" if none has
-// one.
+// lastNumber returns the highest number that a program may have; "" if none
+// has one.
 func lastNumber(i sequence.Info) string {
 	d := i.Definition
 	switch {

@@ -1,5 +1,6 @@
-// Package view shows a namespace, a lease and a sequence, on every wire and in
-// the program: a message of the protocol, filled from the store, and its JSON.
+// Package view shows a namespace, a lease and a sequence, on every wire and
+// in the program: a message of the protocol, filled from the store, and its
+// JSON.
 package view
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// A record from before a change of layout counts ticks of the old one, in which
-// it would be held.
+// A record from before a change of layout counts ticks of the old one, in
+// which it would be held.
 func TestLeaseOfAnEarlierLayout(t *testing.T) {
 	l := snowfence.MustLayout("twitter")
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -30,8 +30,8 @@ func TestLeaseOfAnEarlierLayout(t *testing.T) {
 	}
 }
 
-// JSON has the names of the protocol, each number and text even if it is 0 or
-// "", and numbers of 64 bits as texts; what is read has no other names.
+// JSON has the names of the protocol, each number and text even if it is 0
+// or "", and numbers of 64 bits as texts; what is read has no other names.
 func TestJSON(t *testing.T) {
 	got, err := JSON(&pb.CreateNamespaceRequest{Name: "orders", FirstNode: new(int64(1<<60 + 1))})
 	if want := `{"name":"orders","layout":"","first_node":"1152921504606846977","unit":"0"}`; err != nil || string(got) != want {
@@ -46,8 +46,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The highest number that anybody may have is the one before the next, and at
-// the end the last that a step reaches.
+// The highest number that anybody may have is the one before the next, and
+// at the end the last that a step reaches.
 func TestLastNumber(t *testing.T) {
 	for want, i := range map[string]sequence.Info{
 		"":                    {Next: 1, Left: 10, Definition: definition(1, 1, 10)},

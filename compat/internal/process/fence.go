@@ -9,8 +9,8 @@ import (
 )
 
 // fence is a fence of the caller, whose grants enter the set before the
-// generator has them. They leave it together, when the handle is closed. Its
-// generator calls it from one goroutine at a time.
+// generator has them. They leave it together, when the handle is closed.
+// Its generator calls it from one goroutine at a time.
 type fence struct {
 	snowfence.Fence
 	set *set
@@ -81,7 +81,8 @@ func (f *fence) Release(ctx context.Context, gr snowfence.Grant, used int64) err
 	return f.Fence.Release(ctx, gr, used)
 }
 
-// enter returns gr as the generator gets it: it begins at the floor or above.
+// enter returns gr as the generator gets it: it begins at the floor or
+// above.
 func (f *fence) enter(gr snowfence.Grant) (snowfence.Grant, error) {
 	var none snowfence.Grant
 	s := f.Scheme()

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A number that a fence granted is no bare number until Close: it repeated all
-// IDs.
+// A number that a fence granted is no bare number until Close: it repeated
+// all IDs.
 func TestBareNumberBesideAFence(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -98,8 +98,8 @@ func TestLaterGrantOverABareNumber(t *testing.T) {
 	s.add(t, id)
 }
 
-// A grant without an end is a bare number, such as Unguarded's: nothing proves
-// it.
+// A grant without an end is a bare number, such as Unguarded's: nothing
+// proves it.
 func TestTwoFencesOfOneNumber(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -342,7 +342,8 @@ func TestFenceIsAskedForTicksAboveTheFloor(t *testing.T) {
 	}
 }
 
-// A renewal needs not reach above a floor that others raised since the grant.
+// A renewal needs not reach above a floor that others raised since the
+// grant.
 func TestRenewalAfterOthersRaisedTheFloor(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen

@@ -24,7 +24,8 @@ type granting struct {
 
 var errGone = errors.New("the store is away")
 
-// grants returns a fence of a node, with a minute from the time of a clock on.
+// grants returns a fence of a node, with a minute from the time of a clock
+// on.
 func grants(t testing.TB, spec string, node int64, clk *clock) *granting {
 	s := scheme(t, spec)
 	wall, _ := clk.now()

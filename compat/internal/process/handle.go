@@ -12,16 +12,16 @@ import (
 
 // Options is what a layer chooses for its generator.
 type Options struct {
-	// Lead is as in [snowfence.Config]. A generator in use keeps the lead with
-	// which it was opened.
+	// Lead is as in [snowfence.Config]. A generator in use keeps the lead
+	// with which it was opened.
 	Lead int64
 
 	// From and Until are the ticks that a bare number may stamp, half-open.
 	// Until 0 is all.
 	From, Until int64
 
-	// Replace takes the place of bare numbers in use that overlap the new one.
-	// Their handles return [snowfence.ErrClosed] from then on.
+	// Replace takes the place of bare numbers in use that overlap the new
+	// one. Their handles return [snowfence.ErrClosed] from then on.
 	Replace bool
 
 	// Time is as in [snowfence.Config]. It is called with a lock held. A
@@ -65,9 +65,9 @@ func (s *set) open(sch *snowfence.Scheme, node int64, o Options) (*Handle, error
 	return h, nil
 }
 
-// On returns a handle on a generator over any fence. It is not shared. Close
-// gives the grant back. A grant that overlaps a bare number in use is an
-// [ErrOverlap], also later.
+// On returns a handle on a generator over any fence. It is not shared.
+// Close gives the grant back. A grant that overlaps a bare number in use is
+// an [ErrOverlap], also later.
 func On(f snowfence.Fence, o Options) (*Handle, error) { return shared.on(f, o) }
 
 func (s *set) on(f snowfence.Fence, o Options) (*Handle, error) {
@@ -93,8 +93,8 @@ func (s *set) on(f snowfence.Fence, o Options) (*Handle, error) {
 	return h, nil
 }
 
-// Extend moves the end of a bare number's ticks up to until, for all who share
-// it, and reports whether it was lower.
+// Extend moves the end of a bare number's ticks up to until, for all who
+// share it, and reports whether it was lower.
 func (h *Handle) Extend(until int64) bool {
 	n := h.use.number
 	for {
@@ -125,8 +125,8 @@ func (h *Handle) Grant() (snowfence.Grant, bool) {
 	return gr, ok
 }
 
-// Next returns a new ID. It waits until ctx ends for what can come back: the
-// next tick, a clock behind, a fence without a grant. It fails with
+// Next returns a new ID. It waits until ctx ends for what can come back:
+// the next tick, a clock behind, a fence without a grant. It fails with
 // [snowfence.ErrLifetime] and [snowfence.ErrClosed] at once.
 func (h *Handle) Next(ctx context.Context) (snowfence.ID, error) {
 	g := h.gen.Load()
@@ -151,8 +151,8 @@ func (h *Handle) NextSoon(ctx context.Context) (snowfence.ID, error) {
 	return id, err
 }
 
-// Must is Next for calls that return no error: it panics where waiting is in
-// vain. It never returns 0, and logs the reason of a long wait.
+// Must is Next for calls that return no error: it panics where waiting is
+// in vain. It never returns 0, and logs the reason of a long wait.
 func (h *Handle) Must() snowfence.ID {
 	if g := h.gen.Load(); g != nil {
 		if id, err := g.Next(context.Background()); err == nil && id != 0 {
@@ -193,8 +193,8 @@ func (h *Handle) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error
 }
 
 // Close ends the use of this handle: its later calls return
-// [snowfence.ErrClosed]. Others who share its generator go on. Over a fence it
-// closes the generator. A second Close does nothing.
+// [snowfence.ErrClosed]. Others who share its generator go on. Over a fence
+// it closes the generator. A second Close does nothing.
 func (h *Handle) Close() error {
 	g := h.gen.Swap(nil)
 	if g == nil {
@@ -219,7 +219,8 @@ func (h *Handle) nextLater(ctx context.Context, err error) (id snowfence.ID, _ e
 	return id, err
 }
 
-// MustFill is Fill for calls that return no error, as Must is Next for them.
+// MustFill is Fill for calls that return no error, as Must is Next for
+// them.
 func (h *Handle) MustFill(dst []snowfence.ID) {
 	if _, err := h.Fill(context.Background(), dst); err != nil {
 		stop(err)

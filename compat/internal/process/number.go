@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// number is a static fence: it grants one node the ticks from a floor on to its
-// one generator, which handles share.
+// number is a static fence: it grants one node the ticks from a floor on to
+// its one generator, which handles share.
 type number struct {
 	scheme *snowfence.Scheme
 	node   int64
@@ -80,8 +80,8 @@ func (s *set) bare(sch *snowfence.Scheme, node int64, o Options) (*use, error) {
 	return u, nil
 }
 
-// fits reports whether n is what o asks for. Two clocks cannot be compared, so
-// a caller with one of its own shares with nobody.
+// fits reports whether n is what o asks for. Two clocks cannot be compared,
+// so a caller with one of its own shares with nobody.
 func (n *number) fits(s *snowfence.Scheme, o *Options, used bool) bool {
 	same := n.scheme.MaxTick() == s.MaxTick() && n.opts.From == o.From && n.until.Load() == o.Until
 	return same && n.opts.Time == nil && o.Time == nil && (used || n.opts.Lead == o.Lead)

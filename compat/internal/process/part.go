@@ -22,7 +22,8 @@ type part struct {
 	region   snowfence.Region // in tick 0, before encryption
 }
 
-// partOf returns the part of a grant, and its space. Its ticks do not matter.
+// partOf returns the part of a grant, and its space. Its ticks do not
+// matter.
 func partOf(s *snowfence.Scheme, gr snowfence.Grant) (spaceKey, part, error) {
 	l := s.Layout()
 	k := spaceKey{epoch: l.Epoch.UnixNano(), tick: int64(l.Tick), cipher: l.Cipher}
@@ -63,7 +64,8 @@ func partOf(s *snowfence.Scheme, gr snowfence.Grant) (spaceKey, part, error) {
 	return k, p, nil
 }
 
-// same reports whether both have the same numbers, in layouts of one division.
+// same reports whether both have the same numbers, in layouts of one
+// division.
 func (p part) same(q part) bool {
 	a, b := p.region, q.region
 	return p.division == q.division && a.Nodes == b.Nodes && a.First == b.First && a.Last == b.Last

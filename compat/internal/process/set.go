@@ -9,22 +9,23 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ErrOverlap means that this process makes IDs with other settings, or over a
-// fence, that could equal those asked for.
+// ErrOverlap means that this process makes IDs with other settings, or over
+// a fence, that could equal those asked for.
 var ErrOverlap = errors.New("this process makes other IDs that could be the same")
 
 // spare is how many bare generators without users the process keeps.
 const spare = 64
 
-// set is the generators of a process. Nothing waits while its mutex is held.
+// set is the generators of a process. Nothing waits while its mutex is
+// held.
 type set struct {
 	mu     sync.Mutex
 	spaces map[spaceKey]*space
 	unused []*use // bare generators without users, the longest unused first
 }
 
-// shared is the set of this process. There is one, because the IDs of a process
-// are one set.
+// shared is the set of this process. There is one, because the IDs of a
+// process are one set.
 var shared = newSet()
 
 func newSet() *set { return &set{spaces: map[spaceKey]*space{}} }
@@ -60,9 +61,9 @@ type use struct {
 	waits  waits
 }
 
-// enter adds a part of u to a space, for ticks from a first one on, which it
-// raises to the floor. Bare generators in the way leave if they are unused,
-// or with replace.
+// enter adds a part of u to a space, for ticks from a first one on, which
+// it raises to the floor. Bare generators in the way leave if they are
+// unused, or with replace.
 func (s *set) enter(u *use, sp *space, p part, from int64, bare, replace bool) (int64, error) {
 	var old []*use
 	for o := range sp.uses {
@@ -90,8 +91,8 @@ func (s *set) enter(u *use, sp *space, p part, from int64, bare, replace bool) (
 	return from, nil
 }
 
-// end closes the generator of a bare number, which could ask its fence again
-// after a seal alone.
+// end closes the generator of a bare number, which could ask its fence
+// again after a seal alone.
 func (s *set) end(u *use) {
 	_ = u.number.gen.Close() // its fence fails no Release
 	s.leave(u)
@@ -99,8 +100,8 @@ func (s *set) end(u *use) {
 
 // leave takes u out for good, and remembers what it used.
 //
-// Order: the seal comes before the floor is raised, and that before others get
-// the parts.
+// Order: the seal comes before the floor is raised, and that before others
+// get the parts.
 func (s *set) leave(u *use) {
 	u.gone = true
 	if u.space == nil {

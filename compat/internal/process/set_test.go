@@ -188,7 +188,8 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 	}
 }
 
-// A space remembers the highest tick of all that it let go, not of the last.
+// A space remembers the highest tick of all that it let go, not of the
+// last.
 func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -248,8 +249,8 @@ func TestFloorIsAboveTheLead(t *testing.T) {
 	}
 }
 
-// A generator is closed before the floor is read: sealed alone, it would ask
-// its fence again.
+// A generator is closed before the floor is read: sealed alone, it would
+// ask its fence again.
 func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 	r, clk := newSet(), newClock()
 	o := Options{Time: clk.now, Replace: true}
@@ -268,8 +269,9 @@ func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 	open(t, r, bwmarrin+",first=5", 1, o)
 }
 
-// A call that waits while its generator is let go gets nothing of what comes
-// after. The generator that replaces it begins above all that it used.
+// A call that waits while its generator is let go gets nothing of what
+// comes after. The generator that replaces it begins above all that it
+// used.
 func TestReplaceDuringACall(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -326,8 +328,8 @@ func TestEndOfLife(t *testing.T) {
 	}
 }
 
-// A layer whose original leaves out the first ticks has no ID of them, and a
-// floor above them stays where it is.
+// A layer whose original leaves out the first ticks has no ID of them, and
+// a floor above them stays where it is.
 func TestFirstTick(t *testing.T) {
 	r, c := newSet(), newClock()
 	spec := "time=41,node=10,seq=2,epoch=" + c.wall.Format(time.RFC3339)

@@ -13,9 +13,10 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Ten goroutines open, replace, close and lose handles of layouts that overlap,
-// over bare numbers and fences that push each other out, while the clock steps
-// back and forth and the garbage collector runs. No number comes twice.
+// Ten goroutines open, replace, close and lose handles of layouts that
+// overlap, over bare numbers and fences that push each other out, while the
+// clock steps back and forth and the garbage collector runs. No number
+// comes twice.
 func TestStorm(t *testing.T) {
 	clk := newClock()
 	t.Run("a clock that steps", func(t *testing.T) { storm(t, clk, clk.now) })
@@ -62,8 +63,8 @@ func storm(t *testing.T, clk *clock, source snowfence.TimeSource) {
 		users.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(g), 7))
 			fenced := g%3 == 0
-			// Those over fences go on until one made an ID: the clock may be
-			// behind for long.
+			// Those over fences go on until one made an ID: the clock may
+			// be behind for long.
 			for n := 0; n < rounds || fenced && source != nil && over.Load() == 0 && n < 1000*rounds; n++ {
 				o := Options{Replace: rnd.IntN(4) == 0, Lead: rnd.Int64N(5), Time: source}
 				h, err := (*Handle)(nil), error(nil)
@@ -145,8 +146,8 @@ func (f *held) Bind(seal func() int64) (func(), error) {
 	return func() {}, nil
 }
 
-// take returns a grant of a few ticks from now on, and pushes out the holder of
-// the node.
+// take returns a grant of a few ticks from now on, and pushes out the
+// holder of the node.
 func (f *held) take(after int64) snowfence.Grant {
 	s := f.store
 	s.mu.Lock()

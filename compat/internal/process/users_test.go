@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A generator without users stays for a while, so that a program that makes a
-// node a request does not wait.
+// A generator without users stays for a while, so that a program that makes
+// a node a request does not wait.
 func TestSpareGeneratorGoesOn(t *testing.T) {
 	r := newSet()
 	a := open(t, r, bwmarrin, 1, Options{})
@@ -123,8 +123,8 @@ func TestCloseCountsOnce(t *testing.T) {
 	runtime.KeepAlive(b)
 }
 
-// A handle lives through its last call, even if the garbage collector runs and
-// another setting waits for the node.
+// A handle lives through its last call, even if the garbage collector runs
+// and another setting waits for the node.
 func TestCollectorDuringTheLastCall(t *testing.T) {
 	for name, call := range map[string]func(h *Handle) error{
 		"Next":    func(h *Handle) error { _, err := h.Next(context.Background()); return err },

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// reportEvery bounds how often the log says what all users of a generator
-	// wait for.
+	// reportEvery bounds how often the log says what all users of a
+	// generator wait for.
 	reportEvery = time.Minute
 
-	// A fence may refuse at once. Then a call asks again, less and less often.
+	// A fence may refuse at once. Then a call asks again, less and less
+	// often.
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
 )

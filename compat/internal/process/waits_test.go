@@ -34,8 +34,8 @@ func (f *refusing) Grant(_ context.Context, after int64) (snowfence.Grant, error
 
 func (f *refusing) Release(context.Context, snowfence.Grant, int64) error { return nil }
 
-// bubble is Twitter's division with an epoch before the time in which synctest
-// begins.
+// bubble is Twitter's division with an epoch before the time in which
+// synctest begins.
 const bubble = "time=41,node=10,seq=12,epoch=1990-01-01"
 
 // bubbleTime is a TimeSource: the bubble's time, and no fast path.
@@ -44,8 +44,8 @@ func bubbleTime() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) { return time.Now(), time.Since(start) }
 }
 
-// While a fence is without a grant, calls wait for it: they ask now and then,
-// report once a minute, and go on when it has one.
+// While a fence is without a grant, calls wait for it: they ask now and
+// then, report once a minute, and go on when it has one.
 func TestFenceThatRefusesIsAskedNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

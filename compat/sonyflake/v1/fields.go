@@ -15,8 +15,8 @@ func SequenceNumber(id uint64) uint64 { return id >> BitLenMachineID & (1<<BitLe
 // MachineID returns the machine ID of an ID.
 func MachineID(id uint64) uint64 { return id & (1<<BitLenMachineID - 1) }
 
-// Compose returns the ID of the parts, with the StartTime of sf. It is not new:
-// NextID may make the same ID. The errors are [ErrStartTimeAhead],
+// Compose returns the ID of the parts, with the StartTime of sf. It is not
+// new: NextID may make the same ID. The errors are [ErrStartTimeAhead],
 // [ErrOverTimeLimit] and [ErrInvalidSequence].
 func Compose(sf *Sonyflake, t time.Time, sequence, machineID uint16) (uint64, error) {
 	id, err := sf.inner().Compose(t, int(sequence), int(machineID))

@@ -1,11 +1,11 @@
-// Package sonyflake has the API of github.com/sony/sonyflake, version 1.3, over
-// the generators of Snowfence: change the import path, and settings, fields,
-// errors and IDs stay the same.
+// Package sonyflake has the API of github.com/sony/sonyflake, version 1.3,
+// over the generators of Snowfence: change the import path, and settings,
+// fields, errors and IDs stay the same.
 //
-// An ID has 39 bits of time in units of 10 ms, 8 of sequence and 16 of machine
-// ID. Package [sonyflake], for version 2, says what differs from the original.
-// Versions before 1.3 skip link-local addresses (169.254/16), and have no
-// Compose.
+// An ID has 39 bits of time in units of 10 ms, 8 of sequence and 16 of
+// machine ID. Package [sonyflake], for version 2, says what differs from
+// the original. Versions before 1.3 skip link-local addresses (169.254/16),
+// and have no Compose.
 //
 // [sonyflake]:
 // https://pkg.go.dev/github.com/snowfence/snowfence/compat/sonyflake
@@ -28,8 +28,8 @@ const (
 	BitLenMachineID = 63 - BitLenTime - BitLenSequence
 )
 
-// The errors of the original, with its texts, and ErrOverlap. All but the first
-// are the same as in version 2.
+// The errors of the original, with its texts, and ErrOverlap. All but the
+// first are the same as in version 2.
 var (
 	ErrStartTimeAhead   = errors.New("start time is ahead of now")
 	ErrNoPrivateAddress = v2.ErrNoPrivateAddress
@@ -41,13 +41,13 @@ var (
 
 // Settings are as in the original.
 type Settings struct {
-	// StartTime is time 0 of the IDs, rounded down to 10 ms. It must not be in
-	// the future; zero means 2014-09-01.
+	// StartTime is time 0 of the IDs, rounded down to 10 ms. It must not be
+	// in the future; zero means 2014-09-01.
 	StartTime time.Time
 
 	// MachineID returns a number that no other process has. nil means the
-	// lowest 16 bits of the private IPv4 address, as nodes.FromIPv4(16) finds
-	// it.
+	// lowest 16 bits of the private IPv4 address, as nodes.FromIPv4(16)
+	// finds it.
 	MachineID func() (uint16, error)
 
 	// CheckMachineID returns false to refuse the number; nil accepts any.
@@ -59,8 +59,8 @@ type Settings struct {
 type Sonyflake struct{ v2 *v2.Sonyflake }
 
 // New returns a Sonyflake with a bare machine ID. Its errors are
-// [ErrStartTimeAhead], [ErrInvalidMachineID], [ErrNoPrivateAddress], the error
-// of Settings.MachineID, and the others of version 2.
+// [ErrStartTimeAhead], [ErrInvalidMachineID], [ErrNoPrivateAddress], the
+// error of Settings.MachineID, and the others of version 2.
 func New(st Settings) (*Sonyflake, error) {
 	to := v2.Settings{StartTime: st.StartTime}
 	if st.StartTime.IsZero() {
@@ -88,10 +88,10 @@ func NewSonyflake(st Settings) *Sonyflake {
 	return sf
 }
 
-// NewOn returns a Sonyflake with the machine ID of a fence, such as a lease or
-// a state file: no other process has it, also over restarts. Close it to give
-// the fence back. The layout of the fence is [snowfence.Sonyflake], with any
-// epoch of whole ticks since 1970.
+// NewOn returns a Sonyflake with the machine ID of a fence, such as a lease
+// or a state file: no other process has it, also over restarts. Close it to
+// give the fence back. The layout of the fence is [snowfence.Sonyflake],
+// with any epoch of whole ticks since 1970.
 func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 	if f != nil && f.Scheme() != nil {
 		if l := f.Scheme().Layout(); l.Tick != tick || l.Bits(snowfence.FieldTime) != BitLenTime ||
@@ -122,9 +122,9 @@ func (sf *Sonyflake) NextIDContext(ctx context.Context) (uint64, error) {
 	return uint64(id), err
 }
 
-// Close ends this instance: later calls return [snowfence.ErrClosed]. It gives
-// a fence back; the error says until when the machine ID stays taken. Programs
-// that use only [New] need no Close.
+// Close ends this instance: later calls return [snowfence.ErrClosed]. It
+// gives a fence back; the error says until when the machine ID stays taken.
+// Programs that use only [New] need no Close.
 func (sf *Sonyflake) Close() error { return sf.inner().Close() }
 
 // inner is the Sonyflake of version 2; its zero value returns the error of

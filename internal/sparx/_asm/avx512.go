@@ -8,13 +8,13 @@ import (
 
 // avx512 has 32 blocks in a group.
 //
-// VPSHLDW rotates a word when it is given twice. VPTERNLOGD with xor3 is an xor
-// of three things, one of which can be in memory and is spread over all lanes
-// on its way.
+// VPSHLDW rotates a word when it is given twice. VPTERNLOGD with xor3 is an
+// xor of three things, one of which can be in memory and is spread over all
+// lanes on its way.
 type avx512 struct {
 	c *build.Context
-	// permutations of two registers: 16 blocks become their first words, then
-	// their second ones; third and fourth
+	// permutations of two registers: 16 blocks become their first words,
+	// then their second ones; third and fourth
 	toWords  [2]operand.Mem
 	toBlocks [2]operand.Mem // and back: the first half of the blocks, the second half
 	order    operand.Mem

@@ -14,9 +14,9 @@ const (
 	counter
 )
 
-// A stream is what happens to a group, an instruction at a time. A group waits
-// for itself some of the time, so the streams of several groups are woven into
-// each other.
+// A stream is what happens to a group, an instruction at a time. A group
+// waits for itself some of the time, so the streams of several groups are
+// woven into each other.
 type stream []func()
 
 // weave emits the streams in turns. Each gives an instruction whenever its
@@ -98,8 +98,9 @@ func block(m *avx512, k kind, n int, label string) {
 //
 //	func name(dst, src *uint64, groups int, keys *uint64)
 //
-// or, for a counter, with a seed in the place of src. It takes as many groups
-// at once as there are sets of registers, and then the rest one by one.
+// or, for a counter, with a seed in the place of src. It takes as many
+// groups at once as there are sets of registers, and then the rest one by
+// one.
 func function(m *avx512, name, doc string, k kind) {
 	c := m.c
 	source, register := "src", src

@@ -8,7 +8,8 @@ import (
 type register = reg.VecPhysical
 
 // A group is some blocks in work. A register has the same one of their four
-// words for all. The steps are as in one.go; avx512.go has their instructions.
+// words for all. The steps are as in one.go; avx512.go has their
+// instructions.
 type group struct {
 	*avx512
 	s stream
@@ -44,8 +45,8 @@ func (g *group) branches(i int) [2]branch {
 	return [2]branch{{g.l0, g.r0, i}, {g.l1, g.r1, i + second}}
 }
 
-// round is a round of both branches, and then the keys of the round after it,
-// which begin at word i.
+// round is a round of both branches, and then the keys of the round after
+// it, which begin at word i.
 func (g *group) round(i int) {
 	for _, b := range g.branches(i) {
 		g.rotate(g, 9, b.l)
@@ -89,9 +90,9 @@ func (g *group) unstep(i int) {
 	g.unround(i, false)
 }
 
-// unmix is the inverse of the mixing before the step with its words from i on.
-// The second word of each branch becomes the xor of the two, for the inverse of
-// a round.
+// unmix is the inverse of the mixing before the step with its words from i
+// on. The second word of each branch becomes the xor of the two, for the
+// inverse of a round.
 func (g *group) unmix(i int) {
 	for _, b := range g.branches(i) {
 		g.xorWordAnd(g, g.key(b.i+1), b.l, b.r)
@@ -117,8 +118,8 @@ func (g *group) unround(i int, more bool) {
 	}
 }
 
-// count makes the first words of the next numbers of a counter and takes them
-// through the first step. The rest of that step is in the seed.
+// count makes the first words of the next numbers of a counter and takes
+// them through the first step. The rest of that step is in the seed.
 func (g *group) count(position register) {
 	g.rotate8(g, position, g.l0)
 	g.add(stride(g.avx512), position)

@@ -7,9 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The key schedule: a word stands in all four lanes of a uint64, twelve are a
-// step, and the second branch's begin with the sixth. After the last step comes
-// the beginning of another.
+// The key schedule: a word stands in all four lanes of a uint64, twelve are
+// a step, and the second branch's begin with the sixth. After the last step
+// comes the beginning of another.
 const (
 	steps     = 8
 	stepWords = 12
@@ -54,6 +54,6 @@ func words(c *build.Context, name string, n int, word func(i int) int) operand.M
 	return m
 }
 
-// exchanged is the entry for a word in a shuffle of bytes that takes it from
-// somewhere and exchanges its bytes.
+// exchanged is the entry for a word in a shuffle of bytes that takes it
+// from somewhere and exchanges its bytes.
 func exchanged(from int) int { return from + 1 | from<<8 }

@@ -1,5 +1,5 @@
-// Command _asm writes the vector code of package sparx: run it with go generate
-// in the folder above.
+// Command _asm writes the vector code of package sparx: run it with go
+// generate in the folder above.
 package main
 
 import (

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestUpToDate fails when the vector code is not what this program writes: when
-// one of the two was changed alone.
+// TestUpToDate fails when the vector code is not what this program writes:
+// when one of the two was changed alone.
 func TestUpToDate(t *testing.T) {
 	for name, fill := range files {
 		want, err := generate(fill)
@@ -25,8 +25,8 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
-// TestWeave checks that every instruction comes once and in its order, and that
-// streams of different lengths end together.
+// TestWeave checks that every instruction comes once and in its order, and
+// that streams of different lengths end together.
 func TestWeave(t *testing.T) {
 	var order []byte
 	digits := func(s string) (out stream) {

@@ -29,8 +29,8 @@ var batches = []batch{
 	{"grpc-runs", "grpc", 1_000_000, true},
 }
 
-// measureBatches measures how many IDs one connection carries. The clients run
-// on the second core.
+// measureBatches measures how many IDs one connection carries. The clients
+// run on the second core.
 func (b *bench) measureBatches(s *servers) error {
 	for _, row := range batches {
 		ask := b.askRPC

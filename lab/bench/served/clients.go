@@ -14,8 +14,8 @@ import (
 )
 
 // askUntil asks over one connection of HTTP/2 without TLS, one request at a
-// time, until the time is over. It returns how many IDs came, and checks that
-// they increase.
+// time, until the time is over. It returns how many IDs came, and checks
+// that they increase.
 func (row batch) askUntil(ctx context.Context, address string, until time.Time) (total int64, err error) {
 	t := &http.Transport{Protocols: new(http.Protocols)}
 	t.Protocols.SetUnencryptedHTTP2(true)
@@ -54,8 +54,8 @@ func (row batch) askUntil(ctx context.Context, address string, until time.Time) 
 	return total, nil
 }
 
-// expand writes the IDs of a run to memory, as a client would that hands them
-// out, and checks the ends.
+// expand writes the IDs of a run to memory, as a client would that hands
+// them out, and checks the ends.
 func expand(dst []int64, first, last, step int64) ([]int64, error) {
 	if step <= 0 || last < first {
 		return nil, fmt.Errorf("a run from %d to %d by %d", first, last, step)

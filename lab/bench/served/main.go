@@ -1,14 +1,14 @@
 //go:build linux
 
-// Served measures a Snowfence server over its wires, beside redis-server and a
-// bare net/http server on the same cores in the same minutes:
+// Served measures a Snowfence server over its wires, beside redis-server
+// and a bare net/http server on the same cores in the same minutes:
 //
 //	served -snowfence ../bin/snowfence -bare ../bin/bare -rounds 5 >RAW
 //
-// It needs Linux, two cores, redis-server, redis-benchmark, wrk and taskset.
-// Each line of RAW is the name of a figure and one sample of it;
-// lab/bench/table makes the page of them. Servers run on the first core with
-// GOMAXPROCS=1, clients on the second.
+// It needs Linux, two cores, redis-server, redis-benchmark, wrk and
+// taskset. Each line of RAW is the name of a figure and one sample of it;
+// lab/bench/table makes the page of them. Servers run on the first core
+// with GOMAXPROCS=1, clients on the second.
 package main
 
 import (
@@ -19,6 +19,15 @@ import (
 	"os/signal"
 	"time"
 )
+
+// bench is one run.
+type bench struct {
+	ctx           context.Context
+	program, bare string
+	only          string
+	time          time.Duration
+	dir           string
+}
 
 func main() {
 	b := bench{}
@@ -43,15 +52,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "served:", err)
 		os.Exit(1)
 	}
-}
-
-// bench is one run.
-type bench struct {
-	ctx           context.Context
-	program, bare string
-	only          string
-	time          time.Duration
-	dir           string
 }
 
 func (b *bench) run(rounds int) (err error) {

@@ -17,11 +17,12 @@ import (
 	"time"
 )
 
-// token is the clients' token: the servers are measured with authentication.
+// token is the clients' token: the servers are measured with
+// authentication.
 const token = "benchmark"
 
-// wide is the layout for runs: 2^17 IDs a millisecond and node, and 64 nodes,
-// of which the server leases 16.
+// wide is the layout for runs: 2^17 IDs a millisecond and node, and 64
+// nodes, of which the server leases 16.
 const wide = "time=40,node=6,seq=17,epoch=2025-01-01,tick=1ms"
 
 // servers are the measured servers, side by side.
@@ -70,8 +71,8 @@ func (p process) kill() {
 	}
 }
 
-// processorTime returns the processor time of a process in seconds, with the
-// kernel's for it.
+// processorTime returns the processor time of a process in seconds, with
+// the kernel's for it.
 func (p process) processorTime() (float64, error) {
 	// taskset becomes the program: the number stays
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))

@@ -19,8 +19,9 @@ type side struct {
 	command []string
 }
 
-// measureSingle measures single IDs, or numbers of a sequence, over the Redis
-// protocol against INCR of redis-server, by turns, with 50 connections.
+// measureSingle measures single IDs, or numbers of a sequence, over the
+// Redis protocol against INCR of redis-server, by turns, with 50
+// connections.
 func (b *bench) measureSingle(s *servers, row string, command ...string) error {
 	sides := []side{
 		{row, "snowfence", s.snowfence, s.resp, command},

@@ -1,7 +1,7 @@
 package main
 
-// compatTable is the table of the layers in compat/, beside Generator.Next of
-// the same layout and beside the original.
+// compatTable is the table of the layers in compat/, beside Generator.Next
+// of the same layout and beside the original.
 func compatTable(s *sheet) {
 	s.writeRow("ns an ID, 1 goroutine", "layer", "against `Generator.Next` (target)", "against the original (target)")
 	s.writeRow("---", "--:", "---", "---")

@@ -43,8 +43,8 @@ type target struct {
 	of, ofTitle string // the row that limit multiplies, empty for nanoseconds
 }
 
-// targets of our own rows, with one goroutine. They are ratios within one run,
-// so that they say the same on a slower machine.
+// targets of our own rows, with one goroutine. They are ratios within one
+// run, so that they say the same on a slower machine.
 var targets = map[string]target{
 	"exact":  {limit: 1.3, of: "since", ofTitle: "time.Since"},
 	"coarse": {limit: 1.6, of: "add", ofTitle: "add"},
@@ -57,7 +57,8 @@ var targets = map[string]target{
 	"randfill":   {limit: 1.5},
 }
 
-// idTable is the table of IDs: our own, other libraries', and the bare limits.
+// idTable is the table of IDs: our own, other libraries', and the bare
+// limits.
 func idTable(s *sheet) {
 	s.writeRow("ns an ID, wall time", "1 goroutine", "2", "with 1: against (target)", "repeats after a restart")
 	s.writeRow("---", "--:", "--:", "---", "---")
@@ -95,9 +96,10 @@ func (s *sheet) compareTarget(name string) string {
 	return fmt.Sprintf("%s %s (≤ %s%s)", figure(got), what, limit, verdict(got <= t.limit))
 }
 
-// idle reports whether the machine had two cores to spare. Reading the clock
-// shares nothing, so two goroutines take half as long for it. If other programs
-// ran, the figures with two goroutines are too high, and vary.
+// idle reports whether the machine had two cores to spare. Reading the
+// clock shares nothing, so two goroutines take half as long for it. If
+// other programs ran, the figures with two goroutines are too high, and
+// vary.
 func idle(f figures) bool {
 	s := &sheet{figures: f, shown: map[string]bool{}}
 	return s.summary("id/since/2").Hi < 0.6*s.median("id/since/1")

@@ -1,13 +1,13 @@
-// Table turns the figures of the benchmarks into docs/prove/benchmarks.md, and
-// prints the tables in it.
+// Table turns the figures of the benchmarks into docs/prove/benchmarks.md,
+// and prints the tables in it.
 //
 //	table -o ../docs/prove/benchmarks.md IDS SERVED HOLDERS SEQUENCES COMPAT LANGUAGES
 //
 // Each file has lines of a name and a number, from benchmarks of lab/bench,
 // lab/bench/served, test/server/load, test/stores/sequences and
-// test/clients/clib; see scripts/bench.sh. Every figure in the page comes from
-// there: this program knows the names of the rows and the targets, and no
-// measurement.
+// test/clients/clib; see scripts/bench.sh. Every figure in the page comes
+// from there: this program knows the names of the rows and the targets, and
+// no measurement.
 package main
 
 import (

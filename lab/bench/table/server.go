@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// writeSingles writes the rows of one kind of command against INCR. least has
-// the target of each depth, 0 for none.
+// writeSingles writes the rows of one kind of command against INCR. least
+// has the target of each depth, 0 for none.
 func (s *sheet) writeSingles(row string, least map[int]float64) {
 	s.writeRow("--:", "--:", "--:", "---", "--:")
 	for _, depth := range []int{1, 16, 64} {
@@ -51,7 +51,8 @@ func serverTables(s *sheet) {
 	}
 }
 
-// holderStores are the stores under many holders, in the order of their rows.
+// holderStores are the stores under many holders, in the order of their
+// rows.
 var holderStores = []string{"SQLite", "PostgreSQL", "MariaDB", "Redis", "etcd"}
 
 // holderTable is the table of many holders behind a server.

@@ -34,8 +34,8 @@ func readFigures(path string) (figures, error) {
 	return f, lines.Err()
 }
 
-// sheet makes tables of figures. The first that is missing is its error; every
-// figure has to be shown, so that nothing measured is left out.
+// sheet makes tables of figures. The first that is missing is its error;
+// every figure has to be shown, so that nothing measured is left out.
 type sheet struct {
 	figures
 	shown map[string]bool
@@ -63,8 +63,8 @@ func (s *sheet) summary(name string) benchmath.Summary {
 // has reports whether an optional figure is there.
 func (s *sheet) has(name string) bool { return len(s.figures[name]) > 0 }
 
-// medianBounds gives the bounds of the median with 95 % confidence; nothing if
-// there are too few figures to say.
+// medianBounds gives the bounds of the median with 95 % confidence; nothing
+// if there are too few figures to say.
 func (s *sheet) medianBounds(name string, args ...any) string {
 	x := s.summary(fmt.Sprintf(name, args...))
 	if math.IsInf(x.Lo, 0) || math.IsInf(x.Hi, 0) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// measured returns figures in which all that a table needs is 1, in six rounds.
+// measured returns figures in which all that a table needs is 1, in six
+// rounds.
 func measured(t *testing.T, write func(*sheet)) figures {
 	t.Helper()
 	f := figures{}

@@ -27,8 +27,8 @@ const (
 	simulation = "lab/simulate"
 	forwarding = "cmd/internal/serve"
 
-	// stalled is not a folder: the root package's tests that stop goroutines
-	// between two atomic steps, which a build tag turns on.
+	// stalled is not a folder: the root package's tests that stop
+	// goroutines between two atomic steps, which a build tag turns on.
 	stalled = "stalled"
 )
 
@@ -84,16 +84,16 @@ func (b *Built) binaryOf(pkg string) string {
 	return filepath.Join(b.dir, "tests-"+strings.ReplaceAll(pkg, "/", "-"))
 }
 
-// workFolder is the folder in which the tests of a package run: with a mutant
-// they may write where they should not.
+// workFolder is the folder in which the tests of a package run: with a
+// mutant they may write where they should not.
 func (b *Built) workFolder(pkg string) string { return filepath.Join(b.workRoot(pkg), folderOf(pkg)) }
 
 func (b *Built) workRoot(pkg string) string {
 	return filepath.Join(b.dir, "work", "of-"+strings.ReplaceAll(pkg, "/", "-"))
 }
 
-// makeFolder makes the folder of a package's tests, with links to all that is
-// in the package's own, and in the folders above it.
+// makeFolder makes the folder of a package's tests, with links to all that
+// is in the package's own, and in the folders above it.
 func (b *Built) makeFolder(pkg string) error {
 	from, to := b.root, b.workRoot(pkg)
 	for _, part := range append(strings.Split(filepath.Clean(folderOf(pkg)), "/"), "") {

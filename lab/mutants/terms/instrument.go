@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// applyEdits carries the edits out. At one place, ends come before beginnings.
-// Outer texts begin first, and inner texts end first. Find returns the outer
-// ones first.
+// applyEdits carries the edits out. At one place, ends come before
+// beginnings. Outer texts begin first, and inner texts end first. Find
+// returns the outer ones first.
 func (f *finder) applyEdits(code []byte) []byte {
 	slices.SortFunc(f.edits, func(a, b edit) int {
 		switch {
@@ -32,8 +32,8 @@ func (f *finder) applyEdits(code []byte) []byte {
 	return out.Bytes()
 }
 
-// helpers are the functions of instrumented code. Without a chosen mutant each
-// returns the code's own value.
+// helpers are the functions of instrumented code. Without a chosen mutant
+// each returns the code's own value.
 const helpers = `
 import (
 	"cmp"

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Reasons reads a list of mutants that no test can notice: lines with keys, and
-// after them, indented, why. A reason that begins with "endless" says that the
-// mutant makes a loop endless. Tests then run until their limit, unless a
-// quicker test fails before.
+// Reasons reads a list of mutants that no test can notice: lines with keys,
+// and after them, indented, why. A reason that begins with "endless" says
+// that the mutant makes a loop endless. Tests then run until their limit,
+// unless a quicker test fails before.
 func Reasons(text string) (map[string]string, error) {
 	out := map[string]string{}
 	var keys []string

@@ -47,8 +47,8 @@ func imports(root string, scope []Scope, fset *token.FileSet) (types.Importer, e
 	}), nil
 }
 
-// load parses and checks the package in a folder. from reads the packages that
-// it imports.
+// load parses and checks the package in a folder. from reads the packages
+// that it imports.
 func load(root, dir string, fset *token.FileSet, from types.Importer) (*loaded, error) {
 	pkg, err := build.ImportDir(filepath.Join(root, dir), 0)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Unit is a test that can be run alone: a function, or a subtest of a long one.
+// Unit is a test that can be run alone: a function, or a subtest of a long
+// one.
 type Unit struct {
 	Pkg  string
 	Name string
@@ -26,8 +27,8 @@ type Unit struct {
 // memory is the limit of a test, in kB: a mutant can fill the machine.
 const memory = 6_000_000
 
-// runTests runs tests of one package and returns their output. The error says
-// that they failed.
+// runTests runs tests of one package and returns their output. The error
+// says that they failed.
 func (b *Built) runTests(pkg string, limit time.Duration, chosen int, seen string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+30*time.Second)
 	defer cancel()
@@ -51,8 +52,8 @@ const timedOut = "panic: test timed out"
 
 var passed = regexp.MustCompile(`(?m)^( *)--- (PASS|SKIP): (\S+) \(([0-9.]+)s\)$`)
 
-// Units runs all tests without a mutant and returns them, the quickest first.
-// They have to pass.
+// Units runs all tests without a mutant and returns them, the quickest
+// first. They have to pass.
 func (b *Built) Units(unfit map[string]string) ([]*Unit, error) {
 	var units []*Unit
 	for _, pkg := range b.packages {
@@ -88,8 +89,8 @@ var about = map[string]string{
 // simulated are the seeds for each mutant that no test notices.
 var simulated = []string{"-test.run=^TestSeeds$", "-seeds=3"}
 
-// split returns the units in the output of a package's tests. Tests that take
-// long are divided where they have parts.
+// split returns the units in the output of a package's tests. Tests that
+// take long are divided where they have parts.
 func split(pkg, out string) (units []*Unit) {
 	parts := map[string][]*Unit{}
 	for _, m := range passed.FindAllStringSubmatch(out, -1) {
@@ -145,7 +146,8 @@ func (u *Unit) arguments() []string {
 	return []string{pattern([]*Unit{u})}
 }
 
-// Record runs a unit alone, without a mutant, and notes which terms it reaches.
+// Record runs a unit alone, without a mutant, and notes which terms it
+// reaches.
 func (b *Built) Record(u *Unit) error {
 	file, err := os.CreateTemp(b.dir, "seen")
 	if err != nil {
@@ -192,9 +194,10 @@ func (b *Built) Passes(units []*Unit) error {
 	return nil
 }
 
-// Try runs the tests that reach a mutant, the quickest first, until one fails.
-// Tests of a group over a store in memory repeat the store's, so they are for
-// terms of groups only. endless says that a test that does not end is expected.
+// Try runs the tests that reach a mutant, the quickest first, until one
+// fails. Tests of a group over a store in memory repeat the store's, so
+// they are for terms of groups only. endless says that a test that does not
+// end is expected.
 func (b *Built) Try(m Mutant, units []*Unit, endless bool) (Verdict, error) {
 	var batch []*Unit
 	var sum time.Duration

@@ -13,9 +13,9 @@ type Scope struct {
 	Funcs []string // with their receivers, as "Type.name"; empty for all
 }
 
-// Path is what decides which ticks are granted, and to which holder. A file is
-// added when each of its terms is noticed by a test, or has a reason in the
-// list.
+// Path is what decides which ticks are granted, and to which holder. A file
+// is added when each of its terms is noticed by a test, or has a reason in
+// the list.
 var Path = slices.Concat(
 	whole(".", "close fence fill generator region local next position refresh reserve"),
 	whole("statefile", "folder statefile content part write flock"),

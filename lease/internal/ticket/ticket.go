@@ -1,6 +1,7 @@
-// Package ticket writes the claims of a lease as signed bytes, and reads them.
-// A server remembers nothing of a lease: all that it has to know is in the
-// ticket. The package asks no store, and decides nothing about a lease.
+// Package ticket writes the claims of a lease as signed bytes, and reads
+// them. A server remembers nothing of a lease: all that it has to know is
+// in the ticket. The package asks no store, and decides nothing about a
+// lease.
 package ticket
 
 import (
@@ -16,8 +17,8 @@ import (
 )
 
 // Claims are the claims of a [wire.Ticket]. Its bytes are a version, the
-// numbers as varints, the texts, each behind its length, and the MAC. The texts
-// and the numbers stand in the order of the fields.
+// numbers as varints, the texts, each behind its length, and the MAC. The
+// texts and the numbers stand in the order of the fields.
 type Claims struct {
 	Node       int64
 	Nodes      int           // length of the block
@@ -39,8 +40,8 @@ type Claims struct {
 // acquire anew.
 const version = 1
 
-// RevisionOf returns the acknowledged revision of a node, as far as the ticket
-// has it.
+// RevisionOf returns the acknowledged revision of a node, as far as the
+// ticket has it.
 func (c Claims) RevisionOf(node int64) int64 {
 	if node == c.Node {
 		return c.Revision
@@ -70,8 +71,8 @@ func (c Claims) Lease(b wire.Ticket) wire.Lease {
 	}
 }
 
-// Parse reads a ticket, in the one form that [Signer.Sign] writes. It does not
-// verify it. Bytes in another form are an error.
+// Parse reads a ticket, in the one form that [Signer.Sign] writes. It does
+// not verify it. Bytes in another form are an error.
 func Parse(b wire.Ticket) (c Claims, _ error) {
 	var nodes, ttl int64
 	rest := b[min(1, len(b)):]

@@ -88,7 +88,8 @@ func TestDamagedForms(t *testing.T) {
 	}
 }
 
-// Without a key no ticket is good, not even one that was signed without one.
+// Without a key no ticket is good, not even one that was signed without
+// one.
 func TestTicketWithoutAKey(t *testing.T) {
 	c, err := Parse((&Signer{mac: hmac.New(sha256.New, nil)}).Sign(claims()))
 	if err != nil {

@@ -24,8 +24,8 @@ func counted(k store.Key, from int64) store.Record {
 	}
 }
 
-// testAdd checks an addition where it is clipped, where it is refused, and its
-// result.
+// testAdd checks an addition where it is clipped, where it is refused, and
+// its result.
 func testAdd(w *world) {
 	k := countKey("add.ition_-0")
 	a := store.Addition{Key: k, N: 10, Limit: 1000, Generation: 7, Nonce: "next"}
@@ -129,8 +129,8 @@ func testSequenceKeys(w *world) {
 	}
 }
 
-// testAdditions lets many add at once, while some of them give back: no number
-// comes twice.
+// testAdditions lets many add at once, while some of them give back: no
+// number comes twice.
 func testAdditions(w *world) {
 	const clients, rounds = 8, 15
 	k := countKey("additions")

@@ -43,8 +43,8 @@ func (w *world) playLease(k int) {
 func testEveryStep(w *world)        { w.everyStep(1) }
 func testEveryStepOfBlock(w *world) { w.everyStep(4) }
 
-// everyStep fails each call to the store in turn, before and after it is done,
-// once or for three calls, and late.
+// everyStep fails each call to the store in turn, before and after it is
+// done, once or for three calls, and late.
 func (w *world) everyStep(k int) {
 	start := w.st.count()
 	w.playLease(k)

@@ -46,8 +46,8 @@ func (f *faulty) count() int {
 	return f.calls
 }
 
-// countCall counts a call and returns its number, whether it fails, and what
-// happens after it.
+// countCall counts a call and returns its number, whether it fails, and
+// what happens after it.
 func (f *faulty) countCall(op string) (finish func() error, err error) {
 	f.mu.Lock()
 	f.calls++

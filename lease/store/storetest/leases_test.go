@@ -26,8 +26,8 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// testLapsed lets a grant run out long ago, and loses the reply of its renewal.
-// What lies between was left out for good.
+// testLapsed lets a grant run out long ago, and loses the reply of its
+// renewal. What lies between was left out for good.
 func testLapsed(w *world) {
 	for _, lose := range []bool{false, true} {
 		u := w.openNode(4)
@@ -79,8 +79,8 @@ func testTwoHolders(w *world) {
 	}
 }
 
-// testChangeFloors lets a holder renew after the floors were read for a change,
-// before it is done: it must not use what it wrote.
+// testChangeFloors lets a holder renew after the floors were read for a
+// change, before it is done: it must not use what it wrote.
 func testChangeFloors(w *world) {
 	u := w.openNode(4)
 	u.makeIDs(10)

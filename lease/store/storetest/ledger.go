@@ -62,8 +62,8 @@ func (l *ledger) compareClaim(c *claim) {
 	}
 }
 
-// highestEnd returns the tick below which everything granted on a node lies;
-// with a negative node, on any.
+// highestEnd returns the tick below which everything granted on a node
+// lies; with a negative node, on any.
 func (l *ledger) highestEnd(node int64) (until int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// testChange changes the layout while others renew: no grant of the old layout
-// reaches beyond the begin of the new one.
+// testChange changes the layout while others renew: no grant of the old
+// layout reaches beyond the begin of the new one.
 func testChange(w *world) {
 	var users []*user
 	for range 6 {

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// testPast keeps the largest counts of IDs for the past, under keys that are no
-// nodes.
+// testPast keeps the largest counts of IDs for the past, under keys that
+// are no nodes.
 func testPast(w *world) {
 	before, err := w.st.Store.Identity(w.ctx, name)
 	w.mustNot(err)

@@ -138,8 +138,8 @@ func testAnswers(w *world) {
 	w.readNode(0)
 }
 
-// testSuspect gives the store another identity, once: a later caller names the
-// identity of before.
+// testSuspect gives the store another identity, once: a later caller names
+// the identity of before.
 func testSuspect(w *world) {
 	other := sample("other", store.NamespaceNode, 1)
 	w.swapAll(store.Write{New: other})
@@ -252,8 +252,8 @@ func testBatch(w *world) {
 	}
 }
 
-// testContention lets many swap one record: for each nonce exactly one may win,
-// and reads never go back.
+// testContention lets many swap one record: for each nonce exactly one may
+// win, and reads never go back.
 func testContention(w *world) {
 	const rounds, clients = 20, 8
 	key := store.Key{Namespace: "contention", Node: 1}
@@ -300,8 +300,8 @@ func testContention(w *world) {
 	}
 }
 
-// testConcurrentBatches lets batches with common keys run at once, in opposite
-// orders.
+// testConcurrentBatches lets batches with common keys run at once, in
+// opposite orders.
 func testConcurrentBatches(w *world) {
 	const nodes = 50
 	var wg sync.WaitGroup

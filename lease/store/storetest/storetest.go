@@ -1,5 +1,6 @@
-// Package storetest tests a [store.Store]: that it keeps its promises, and that
-// leases in it never overlap, whatever goes wrong between them and the store.
+// Package storetest tests a [store.Store]: that it keeps its promises, and
+// that leases in it never overlap, whatever goes wrong between them and the
+// store.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) store.Store { return openEmptyStore(t) })
@@ -12,10 +13,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Run runs the suite. open must return a new store without records each time,
-// and close it with t.Cleanup; the subtests run in parallel. Leases in the
-// suite have a clock of their own, so the suite waits for real time only in
-// short pauses after faults.
+// Run runs the suite. open must return a new store without records each
+// time, and close it with t.Cleanup; the subtests run in parallel. Leases
+// in the suite have a clock of their own, so the suite waits for real time
+// only in short pauses after faults.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range []struct {
 		name string
@@ -46,8 +47,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// RunCounts runs the suite for what sequences and IDs for the past also need:
-// additions, and keys that leases never have. open is as in [Run].
+// RunCounts runs the suite for what sequences and IDs for the past also
+// need: additions, and keys that leases never have. open is as in [Run].
 func RunCounts(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range []struct {
 		name string

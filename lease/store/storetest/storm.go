@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// testStorm has many leases of all kinds, faults of all kinds and operators at
-// once; the ledger is the judge.
+// testStorm has many leases of all kinds, faults of all kinds and operators
+// at once; the ledger is the judge.
 func testStorm(w *world) {
 	var mu sync.Mutex
 	rnd := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))

@@ -85,8 +85,8 @@ func (u *user) seal() int64 {
 	return used
 }
 
-// shareOfTime returns a part of the test's remaining time, up to most. So an
-// answer that never comes fails the test, and a slow machine does not.
+// shareOfTime returns a part of the test's remaining time, up to most. So
+// an answer that never comes fails the test, and a slow machine does not.
 func (w *world) shareOfTime(part int, most time.Duration) time.Duration {
 	if end, ok := w.Deadline(); ok {
 		return min(most, time.Until(end)/time.Duration(part))
@@ -98,8 +98,8 @@ func (w *world) shareOfTime(part int, most time.Duration) time.Duration {
 // milliseconds, unless something is broken.
 func (w *world) grantPatience() time.Duration { return w.shareOfTime(30, time.Minute) }
 
-// askGrant asks for the first grant, or a grant that reaches further than the
-// present one.
+// askGrant asks for the first grant, or a grant that reaches further than
+// the present one.
 func (u *user) askGrant() error {
 	u.mu.Lock()
 	after := max(u.tick(), 0)
@@ -165,7 +165,8 @@ func (u *user) askAfter(ctx context.Context, after int64) error {
 
 func (u *user) tick() int64 { return u.w.scheme.Layout().TickOf(u.w.time().Add(u.skew)) }
 
-// makeIDs makes up to n IDs, as the clock stands, and reports how many it made.
+// makeIDs makes up to n IDs, as the clock stands, and reports how many it
+// made.
 func (u *user) makeIDs(n int) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -196,8 +197,8 @@ func (u *user) giveBack() error {
 	return u.l.Release(u.w.ctx, snowfence.Grant{Node: c.node, From: c.from, Until: c.until, Nodes: c.nodes}, used)
 }
 
-// endWithoutRelease ends the lease as the end of its process would: nothing is
-// given back.
+// endWithoutRelease ends the lease as the end of its process would: nothing
+// is given back.
 func (u *user) endWithoutRelease() {
 	u.l.Orphan()
 	<-u.l.Done()

@@ -18,8 +18,8 @@ const (
 	ttl = 10 * time.Minute
 )
 
-// world is the scene of one test: a store that can fail, a clock that stands
-// still until it is moved, and a ledger of all grants.
+// world is the scene of one test: a store that can fail, a clock that
+// stands still until it is moved, and a ledger of all grants.
 type world struct {
 	*testing.T
 	ctx    context.Context

@@ -12,23 +12,23 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Wrapper checks that a store which wraps another one passes on the calls that
-// it does not answer itself. A wrapper that embeds [store.Basic] in place of
-// the store inside it fails: leases over it would not notice that the store was
-// replaced.
-func Wrapper(t *testing.T, wrap func(store.Store) store.Store) {
-	t.Helper()
-	for _, err := range swallowed(t.Context(), wrap) {
-		t.Error(err)
-	}
-}
-
 // told is a store with an answer of its own to everything.
 type told struct {
 	*store.Memory
 	err         error
 	pins, unpin int
 	identities  []string
+}
+
+// Wrapper checks that a store which wraps another one passes on the calls
+// that it does not answer itself. A wrapper that embeds [store.Basic] in
+// place of the store inside it fails: leases over it would not notice that
+// the store was replaced.
+func Wrapper(t *testing.T, wrap func(store.Store) store.Store) {
+	t.Helper()
+	for _, err := range swallowed(t.Context(), wrap) {
+		t.Error(err)
+	}
 }
 
 var toldTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// basic is a wrapper as it must not be: it passes on only what a store cannot
-// do without.
+// basic is a wrapper as it must not be: it passes on only what a store
+// cannot do without.
 type basic struct {
 	store.Basic
 	st store.Store
@@ -79,9 +79,9 @@ func (h hidesErrors) Identity(ctx context.Context, namespace string) (string, er
 	return id, nil
 }
 
-// A wrapper that swallows a method is found by the name of the method, for an
-// answer and for an error each; one that embeds the store inside it is as it
-// should be.
+// A wrapper that swallows a method is found by the name of the method, for
+// an answer and for an error each; one that embeds the store inside it is
+// as it should be.
 func TestWrapperThatSwallowsIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		wrap func(store.Store) store.Store

@@ -31,8 +31,8 @@ func secondLibrary(t testing.TB) string {
 	return path
 }
 
-// Two Go libraries live in one process. (The figures are of a busy machine, and
-// say nothing.)
+// Two Go libraries live in one process. (The figures are of a busy machine,
+// and say nothing.)
 func TestTwoGoLibraries(t *testing.T) {
 	t.Parallel()
 	dir := build(t)
@@ -42,14 +42,14 @@ func TestTwoGoLibraries(t *testing.T) {
 	}
 }
 
-// besides are what a figure is compared with, by name. lab/bench/table has the
-// titles and targets.
+// besides are what a figure is compared with, by name. lab/bench/table has
+// the titles and targets.
 var besides = map[string]string{
 	"ring": "bare", "next": "bare", "fill": "go-fill",
 }
 
-// BenchmarkLanguages prints what an ID costs in C, beside what it is compared
-// with: go test ./clib -run '^$' -bench Languages -benchtime 1x
+// BenchmarkLanguages prints what an ID costs in C, beside what it is
+// compared with: go test ./clib -run '^$' -bench Languages -benchtime 1x
 func BenchmarkLanguages(b *testing.B) {
 	dir := build(b)
 	path := filepath.Join(b.TempDir(), "bench")

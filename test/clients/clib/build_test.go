@@ -21,12 +21,13 @@ var folders struct {
 	all []string
 }
 
-// library is the folder with the library that the tests use, built once. It has
-// SQLite's driver only, because the others take minutes to compile; each driver
-// has tests of its own in Go.
+// library is the folder with the library that the tests use, built once. It
+// has SQLite's driver only, because the others take minutes to compile;
+// each driver has tests of its own in Go.
 var library = sync.OnceValues(func() (string, error) { return lib("shared", tags) })
 
-// wholeLibrary has the drivers of servers, too. It takes minutes to compile.
+// wholeLibrary has the drivers of servers, too. It takes minutes to
+// compile.
 var wholeLibrary = sync.OnceValues(func() (string, error) {
 	return lib("shared", "snowfence_no_mysql,snowfence_no_etcd")
 })
@@ -101,8 +102,8 @@ func compile(t *testing.T, args ...string) string {
 	return path
 }
 
-// checkProgram is the program of testdata/check.c, linked with the library and
-// compiled once.
+// checkProgram is the program of testdata/check.c, linked with the library
+// and compiled once.
 var checkProgram = sync.OnceValues(func() (string, error) {
 	dir, err := library()
 	if err != nil {
@@ -138,8 +139,8 @@ func run(t *testing.T, path string, args ...string) []byte {
 	return stdout.Bytes()
 }
 
-// What make install puts below a folder is enough to compile, link and run a
-// program.
+// What make install puts below a folder is enough to compile, link and run
+// a program.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	from, to := build(t), t.TempDir()

@@ -65,12 +65,13 @@ func newStore(t *testing.T) (string, store.Store) {
 	return "sqlite:" + path, st
 }
 
-// Scenes without a store of their own: handles that are NULL, foreign, closed,
-// closed twice or of the other kind are a status; a process is forked in every
-// way while its rings run, and the child gets nothing, also from the ring of
-// its own thread, but keeps locks; when close has returned, no ring gives out
-// an ID; threads of Go block the program's signals; threads have small stacks.
-// At full length they run over the archive too, which starts with the program.
+// Scenes without a store of their own: handles that are NULL, foreign,
+// closed, closed twice or of the other kind are a status; a process is
+// forked in every way while its rings run, and the child gets nothing, also
+// from the ring of its own thread, but keeps locks; when close has
+// returned, no ring gives out an ID; threads of Go block the program's
+// signals; threads have small stacks. At full length they run over the
+// archive too, which starts with the program.
 func TestScenes(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]string{"shared": check(t)}
@@ -144,9 +145,9 @@ func TestThreads(t *testing.T) {
 	unique(t, 64*each, idsIn(run(t, check(t), "threads", url, "64", fmt.Sprint(each))))
 }
 
-// A lease is lost while 64 rings run: when the loss was seen and the beat rose,
-// no ring gives out an ID. Its namespace is deleted, or, at full length, its
-// server is killed, or answers no more.
+// A lease is lost while 64 rings run: when the loss was seen and the beat
+// rose, no ring gives out an ID. Its namespace is deleted, or, at full
+// length, its server is killed, or answers no more.
 func TestLossWhileRingsRun(t *testing.T) {
 	t.Parallel()
 	url, st := newStore(t)
@@ -209,8 +210,8 @@ func TestStopPastTheLease(t *testing.T) {
 	unique(t, 40_000, first.end(t), b)
 }
 
-// A machine is resumed twice from one snapshot: the rings of both copies notice
-// it by the device, here a file in its place.
+// A machine is resumed twice from one snapshot: the rings of both copies
+// notice it by the device, here a file in its place.
 func TestCopiedMachine(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -258,7 +259,8 @@ func TestMissingGoPart(t *testing.T) {
 	run(t, "/usr/bin/env", "LD_PRELOAD="+filepath.Join(dir, "libsnowfence.so.1"), path, "unloaded")
 }
 
-// dlclose is harmless: handles go on, also of a library that is opened again.
+// dlclose is harmless: handles go on, also of a library that is opened
+// again.
 func TestDlclose(t *testing.T) {
 	t.Parallel()
 	run(t, check(t), "reload", filepath.Join(build(t), "libsnowfence.so.1"))
@@ -276,8 +278,8 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// A number comes as the text of its pattern. A buffer that is too small takes
-// none.
+// A number comes as the text of its pattern. A buffer that is too small
+// takes none.
 func TestSerial(t *testing.T) {
 	t.Parallel()
 	url, st := newStore(t)

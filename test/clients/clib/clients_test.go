@@ -19,8 +19,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// client is a language. The functions build what its folder has, and return the
-// command that runs it.
+// client is a language. The functions build what its folder has, and return
+// the command that runs it.
 type client struct {
 	folder  string
 	need    []string
@@ -66,8 +66,8 @@ func command(args ...string) func(*testing.T) []string {
 	return func(*testing.T) []string { return args }
 }
 
-// built returns the command of a program that a compiler makes: OUT in its line
-// is the program.
+// built returns the command of a program that a compiler makes: OUT in its
+// line is the program.
 func built(name string, line ...string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		dir := t.TempDir()
@@ -99,8 +99,8 @@ func rust(example string) func(*testing.T) []string {
 	}
 }
 
-// clients returns the languages of make test, and in full length also of make
-// prove.
+// clients returns the languages of make test, and in full length also of
+// make prove.
 func clients() []client {
 	c := []string{"gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "OUT"}
 	cpp := []string{"g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "OUT"}
@@ -201,8 +201,8 @@ func number(t *testing.T, text string) int64 {
 	return id
 }
 
-// All languages, Go and the program make IDs over one SQLite file at the same
-// time, and none comes twice. The program's audit reads all.
+// All languages, Go and the program make IDs over one SQLite file at the
+// same time, and none comes twice. The program's audit reads all.
 func TestLanguagesOverOneFile(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

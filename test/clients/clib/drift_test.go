@@ -14,8 +14,8 @@ func driftProgram(t *testing.T, dir string) string {
 	return compile(t, "testdata/drift.c", "-L"+dir, "-lsnowdrift", "-lsnowfence", "-Wl,-rpath,"+dir)
 }
 
-// The C calls of snow-drift, with a number that the program gives and, at full
-// length, with numbers from Redis, which have the original's keys.
+// The C calls of snow-drift, with a number that the program gives and, at
+// full length, with numbers from Redis, which have the original's keys.
 func TestSnowDrift(t *testing.T) {
 	t.Parallel()
 	run(t, driftProgram(t, build(t)), "bare")

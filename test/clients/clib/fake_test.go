@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// fake builds the shim and rings over a Go part that is none, from sources in a
-// folder.
+// fake builds the shim and rings over a Go part that is none, from sources
+// in a folder.
 func fake(t *testing.T, sources string, flags ...string) string {
 	t.Helper()
 	servers.Need(t, "gcc", "gcc")
@@ -51,8 +51,8 @@ const pop = `	taken = ring->buf[ring->at++];
 	*id = taken;
 `
 
-// Each check of the shim and the ring is needed: without it the scenes over the
-// fake fail.
+// Each check of the shim and the ring is needed: without it the scenes over
+// the fake fail.
 func TestEachCheckIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, old, new string }{

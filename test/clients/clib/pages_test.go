@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// page is a section of a page that starts a language: its first block is saved
-// as a file, and its second one is run.
+// page is a section of a page that starts a language: its first block is
+// saved as a file, and its second one is run.
 type page struct {
 	path, section, file string
 	need                []string
@@ -62,9 +62,9 @@ func blocks(t *testing.T, p page) []string {
 	return out
 }
 
-// What the pages show is compiled and run word by word, in a folder like the
-// one they tell people to work in, with the library installed elsewhere than in
-// /usr/local.
+// What the pages show is compiled and run word by word, in a folder like
+// the one they tell people to work in, with the library installed elsewhere
+// than in /usr/local.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range documented() {
@@ -95,8 +95,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// place puts the clients below a folder, as in a clone, and the library as make
-// install does.
+// place puts the clients below a folder, as in a clone, and the library as
+// make install does.
 func place(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(dir, "clients"), 0o700); err != nil {

@@ -16,7 +16,8 @@ import (
 )
 
 // A server of PHP forks its workers after a preload script. When the script
-// only loads the library, each worker makes IDs; when it opened, each is told.
+// only loads the library, each worker makes IDs; when it opened, each is
+// told.
 func TestPreload(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

@@ -14,9 +14,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// The library for Windows runs under Wine: two processes and one of Linux lease
-// nodes of a server, and make different IDs. (Wine 8 cannot open the side files
-// of SQLite twice, as Windows can.)
+// The library for Windows runs under Wine: two processes and one of Linux
+// lease nodes of a server, and make different IDs. (Wine 8 cannot open the
+// side files of SQLite twice, as Windows can.)
 func TestWindows(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

@@ -1,6 +1,6 @@
-// Command kubernetes is the service of docs/operate/kubernetes.md: it leases a
-// node, makes IDs, tells its probes how it is, and gives the node back on
-// SIGTERM.
+// Command kubernetes is the service of docs/operate/kubernetes.md: it
+// leases a node, makes IDs, tells its probes how it is, and gives the node
+// back on SIGTERM.
 package main
 
 import (
@@ -86,8 +86,8 @@ func run(ctx context.Context, in net.Listener, st store.Store, pod string) error
 	}
 	last, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	// First the requests, then the generator, then the lease: a request that
-	// still makes IDs keeps the node.
+	// First the requests, then the generator, then the lease: a request
+	// that still makes IDs keeps the node.
 	return errors.Join(err, srv.Shutdown(last), ids.Shutdown(last), l.Shutdown(last))
 }
 
@@ -101,8 +101,8 @@ func handler(ids *snowfence.Generator, l *lease.Lease) http.Handler {
 		}
 		fmt.Fprintln(w, id)
 	})
-	// Alive as long as it can heal. A store that is unreachable is no reason to
-	// be killed.
+	// Alive as long as it can heal. A store that is unreachable is no
+	// reason to be killed.
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, r *http.Request) { answer(w, l.Err()) })
 	// Ready as long as IDs can be made.
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {

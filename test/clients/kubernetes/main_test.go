@@ -27,7 +27,8 @@ func namespace(t *testing.T, st store.Store) {
 	}
 }
 
-// pod runs the service, and returns its address, its SIGTERM and how it ended.
+// pod runs the service, and returns its address, its SIGTERM and how it
+// ended.
 func pod(t *testing.T, st store.Store, name string) (url string, term func(), ended chan error) {
 	t.Helper()
 	in, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,8 +73,8 @@ func await(t *testing.T, ended chan error) error {
 	}
 }
 
-// TestRollingUpdate has one node and two pods: the second waits for the node,
-// and has it when the first was told to end.
+// TestRollingUpdate has one node and two pods: the second waits for the
+// node, and has it when the first was told to end.
 func TestRollingUpdate(t *testing.T) {
 	st := store.NewMemory()
 	namespace(t, st)

@@ -23,8 +23,8 @@ type client struct {
 	mistakes map[string]mistake
 }
 
-// mistake is a change to a file of a client, and the rule of the referee that
-// notices it.
+// mistake is a change to a file of a client, and the rule of the referee
+// that notices it.
 type mistake struct{ rule, file, old, new string }
 
 func folder(path string) func(*testing.T) string { return func(*testing.T) string { return path } }
@@ -64,8 +64,8 @@ var judged = []client{
 	},
 }
 
-// conform has the referee judge an adapter, and returns its exit code: 3 if a
-// rule is broken.
+// conform has the referee judge an adapter, and returns its exit code: 3 if
+// a rule is broken.
 func conform(t *testing.T, adapter []string, args ...string) (code int, table string) {
 	t.Helper()
 	program := []string{"-program", servers.Program(t, servers.Snowfence)}

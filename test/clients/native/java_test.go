@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// compile compiles the client in a folder and its tests, and returns a class
-// path.
+// compile compiles the client in a folder and its tests, and returns a
+// class path.
 func compile(t *testing.T, folder string) string {
 	t.Helper()
 	servers.Need(t, "java", "javac", "java")
@@ -58,8 +58,8 @@ func TestJavaWithAFrozenClock(t *testing.T) {
 }
 
 // The programs for frameworks, which have the lines of the page, run with
-// Debian's jars. Spring 4.3 cannot make the proxies of @Configuration on Java
-// 17.
+// Debian's jars. Spring 4.3 cannot make the proxies of @Configuration on
+// Java 17.
 func TestJavaFrameworks(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -84,8 +84,8 @@ func TestJavaFrameworks(t *testing.T) {
 	}
 }
 
-// The program of the page makes IDs with the jar alone, and the other files are
-// what Maven Central asks for.
+// The program of the page makes IDs with the jar alone, and the other files
+// are what Maven Central asks for.
 func TestJavaPackage(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

@@ -1,7 +1,7 @@
 package native
 
-// What breaks a rule, and the rule. The files of the npm package are those that
-// the compiler wrote.
+// What breaks a rule, and the rule. The files of the npm package are those
+// that the compiler wrote.
 
 var typescriptMistakes = map[string]mistake{
 	"ignores the end of its grant": {

@@ -97,7 +97,8 @@ func copied(t *testing.T, folder string) string {
 	return dir
 }
 
-// block is the first block below a heading of a page, for a server at a URL.
+// block is the first block below a heading of a page, for a server at a
+// URL.
 func block(t *testing.T, page, heading, url string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "start", page))
@@ -115,8 +116,8 @@ func block(t *testing.T, page, heading, url string) string {
 	return ""
 }
 
-// framework returns a program of testdata/frameworks, which has the lines that
-// the page shows in the section of that name.
+// framework returns a program of testdata/frameworks, which has the lines
+// that the page shows in the section of that name.
 func framework(t *testing.T, page, file, url string) string {
 	t.Helper()
 	shown := block(t, page, strings.TrimSuffix(file, filepath.Ext(file)), url)
@@ -143,8 +144,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 }
 
 // secretive starts a server with tokens that hands secrets out, with an
-// encrypted namespace users and two sequences. It returns variables with its
-// URL and its token.
+// encrypted namespace users and two sequences. It returns variables with
+// its URL and its token.
 func secretive(t *testing.T) (variables []string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,8 +18,8 @@ func TestPython(t *testing.T) {
 	run(t, clients+"/python", python+" -m unittest tests.test_client", "SNOWFENCE_SERVER="+serve(t, t.TempDir()))
 }
 
-// A server that hands out secrets gives them to programs with a token. IDs are
-// encrypted here as there.
+// A server that hands out secrets gives them to programs with a token. IDs
+// are encrypted here as there.
 func TestPythonEncrypted(t *testing.T) {
 	t.Parallel()
 	python := servers.Need(t, "python", "python3")[0]

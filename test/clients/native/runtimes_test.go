@@ -21,8 +21,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// The lines of the page run in other runtimes, and the worker that it names in
-// the one of Cloudflare, here over several renewals.
+// The lines of the page run in other runtimes, and the worker that it names
+// in the one of Cloudflare, here over several renewals.
 func TestRuntimes(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -121,8 +121,8 @@ const main :Workerd.Worker = (
 }
 
 // A page in Chromium, and a worker of it, acquire, renew, lose and acquire
-// again, through a proxy that gives the server the origin of the page. Another
-// origin does not reach it.
+// again, through a proxy that gives the server the origin of the page.
+// Another origin does not reach it.
 func TestBrowser(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

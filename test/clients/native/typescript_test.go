@@ -15,8 +15,8 @@ import (
 
 var built sync.Once
 
-// build returns a folder with the npm package as it is built. Its tools are in
-// node_modules above.
+// build returns a folder with the npm package as it is built. Its tools are
+// in node_modules above.
 func build(t *testing.T) string {
 	t.Helper()
 	servers.Need(t, "node", "node", "npm")

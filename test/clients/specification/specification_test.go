@@ -25,8 +25,8 @@ func TestPythonReader(t *testing.T) {
 	})
 }
 
-// short checks that the page's promise holds: a reader has files of less than
-// 200 lines.
+// short checks that the page's promise holds: a reader has files of less
+// than 200 lines.
 func short(t *testing.T, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

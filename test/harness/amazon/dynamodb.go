@@ -43,8 +43,8 @@ func URL(scheme, name, address string) string {
 	return scheme + "://" + name + "?region=" + region + "&endpoint=http://" + address
 }
 
-// StartDynamoDB starts dynalite, which has its tables in memory, and returns
-// its address.
+// StartDynamoDB starts dynalite, which has its tables in memory, and
+// returns its address.
 func StartDynamoDB(t testing.TB) string {
 	t.Helper()
 	node := servers.Need(t, "nodejs", "node")[0]
@@ -68,7 +68,8 @@ func StartDynamoDB(t testing.TB) string {
 	}
 }
 
-// DynamoDB returns a client of a server, through a transport if there is one.
+// DynamoDB returns a client of a server, through a transport if there is
+// one.
 func DynamoDB(address string, through http.RoundTripper) *dynamodb.Client {
 	o := dynamodb.Options{
 		Region: region, BaseEndpoint: aws.String("http://" + address),

@@ -47,8 +47,8 @@ func NewCutter(t testing.TB, address string) *Cutter {
 }
 
 // passBothWays hands bytes on both ways. Once the word was seen, the next
-// answer goes nowhere: it is read, because then the server has done its work,
-// and the connection closed.
+// answer goes nowhere: it is read, because then the server has done its
+// work, and the connection closed.
 func (c *Cutter) passBothWays(client, server net.Conn) {
 	var mu sync.Mutex
 	cut := false

@@ -1,5 +1,5 @@
-// Package fleet runs generators on leases beside a test that harms their store,
-// and audits all they make.
+// Package fleet runs generators on leases beside a test that harms their
+// store, and audits all they make.
 package fleet
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// TTL is the ttl of the fleet's leases: short, so that much happens, and long
-// enough for a busy machine.
+// TTL is the ttl of the fleet's leases: short, so that much happens, and
+// long enough for a busy machine.
 const TTL = time.Second
 
-// Patience is how long a test waits for an event: five minutes, or a quarter of
-// what go test gives a package. It comes within seconds, unless something is
-// broken, or the machine very busy.
+// Patience is how long a test waits for an event: five minutes, or a
+// quarter of what go test gives a package. It comes within seconds, unless
+// something is broken, or the machine very busy.
 func Patience() time.Duration {
 	const most = 5 * time.Minute
 	if f := flag.Lookup("test.timeout"); f != nil {
@@ -123,7 +123,8 @@ func (f *Fleet) Grow(n int, dsn string) {
 	}
 }
 
-// Renewed waits until each holder was renewed twice, and has made IDs since.
+// Renewed waits until each holder was renewed twice, and has made IDs
+// since.
 func (f *Fleet) Renewed() {
 	f.t.Helper()
 	for range 2 {
@@ -154,8 +155,8 @@ type Holder struct {
 	done chan struct{}
 }
 
-// Start opens a lease on a node, or on any for −1, and makes IDs until it is
-// stopped. Failures to make one are part of the test.
+// Start opens a lease on a node, or on any for −1, and makes IDs until it
+// is stopped. Failures to make one are part of the test.
 func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 	f.t.Helper()
 	st := f.open(dsn)
@@ -260,7 +261,8 @@ func (h *Holder) Last() (tick int64) {
 // Grant is the last grant of the holder.
 func (h *Holder) Grant() snowfence.Grant { return h.l.Status().Grant }
 
-// Stop stops making IDs and gives the node back as far as the store answers.
+// Stop stops making IDs and gives the node back as far as the store
+// answers.
 func (h *Holder) Stop() {
 	h.stop()
 	<-h.done
@@ -270,9 +272,9 @@ func (h *Holder) Stop() {
 	_ = h.l.Shutdown(ctx)
 }
 
-// Raised checks that grants of the namespace start above a grant that the store
-// has forgotten. That no ID comes twice is not enough to show it, because a
-// slow test leaves time in between.
+// Raised checks that grants of the namespace start above a grant that the
+// store has forgotten. That no ID comes twice is not enough to show it,
+// because a slow test leaves time in between.
 func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 	f.t.Helper()
 	ns := f.Show(dsn)

@@ -9,8 +9,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// OneLine starts generators with the one-line function of a shared store: in
-// the namespace default, which it makes, and in another one, which must exist.
+// OneLine starts generators with the one-line function of a shared store:
+// in the namespace default, which it makes, and in another one, which must
+// exist.
 func OneLine(t *testing.T, st store.Store, door func(*lease.Options) (*snowfence.Generator, error)) {
 	t.Helper()
 	through := func(o *lease.Options) {

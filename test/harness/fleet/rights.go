@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Statements are the administrator's statements in the error of a user without
-// the right to make tables.
+// Statements are the administrator's statements in the error of a user
+// without the right to make tables.
 func Statements(t *testing.T, st store.Store) string {
 	t.Helper()
 	_, err := lease.Namespaces(st).List(t.Context())

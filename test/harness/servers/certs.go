@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Certs are files with a certificate for loopback, its key, and the authority
-// that signed it.
+// Certs are files with a certificate for loopback, its key, and the
+// authority that signed it.
 type Certs struct {
 	CA, Cert, Key string
 	pool          *x509.CertPool

@@ -69,8 +69,8 @@ func startEtcd(t testing.TB, n int, more string, flags []string) []*Etcd {
 	return members
 }
 
-// StartEtcdTLS starts a cluster of one member that clients reach over TLS too,
-// and returns where.
+// StartEtcdTLS starts a cluster of one member that clients reach over TLS
+// too, and returns where.
 func StartEtcdTLS(t testing.TB, c *Certs) string {
 	t.Helper()
 	url := "https://" + Address(Ports(t, 1)[0])
@@ -78,8 +78,8 @@ func StartEtcdTLS(t testing.TB, c *Certs) string {
 	return url
 }
 
-// Healthy returns nil when the member knows a leader and can commit. The health
-// page needs neither TLS nor a user.
+// Healthy returns nil when the member knows a leader and can commit. The
+// health page needs neither TLS nor a user.
 func (e *Etcd) Healthy() error {
 	c := http.Client{Timeout: 10 * time.Second}
 	resp, err := c.Get(e.URL() + "/health")
@@ -109,9 +109,9 @@ func (e *Etcd) Save(t testing.TB, file string) {
 	}
 }
 
-// Restore puts a snapshot in place of the data of a cluster of one, which does
-// not run. It uses etcdutl where that is installed, because etcdctl cannot
-// restore from etcd 3.6 on.
+// Restore puts a snapshot in place of the data of a cluster of one, which
+// does not run. It uses etcdutl where that is installed, because etcdctl
+// cannot restore from etcd 3.6 on.
 func (e *Etcd) Restore(t testing.TB, file, token string) {
 	t.Helper()
 	if err := os.RemoveAll(e.Dir); err != nil {
@@ -130,8 +130,8 @@ func (e *Etcd) Restore(t testing.TB, file, token string) {
 	}
 }
 
-// EtcdConfig is the configuration of a client which soon notices members that
-// come and go.
+// EtcdConfig is the configuration of a client which soon notices members
+// that come and go.
 func EtcdConfig(endpoints ...string) clientv3.Config {
 	return clientv3.Config{
 		// otherwise each attempt of a request is logged
@@ -147,8 +147,8 @@ func EtcdConfig(endpoints ...string) clientv3.Config {
 	}
 }
 
-// EtcdClient returns a client of a cluster's members, which is closed when the
-// test ends.
+// EtcdClient returns a client of a cluster's members, which is closed when
+// the test ends.
 func EtcdClient(t testing.TB, members ...*Etcd) *clientv3.Client {
 	t.Helper()
 	var urls []string
@@ -158,8 +158,8 @@ func EtcdClient(t testing.TB, members ...*Etcd) *clientv3.Client {
 	return EtcdClientOf(t, EtcdConfig(urls...))
 }
 
-// EtcdClientOf returns a client as configured, which is closed when the test
-// ends.
+// EtcdClientOf returns a client as configured, which is closed when the
+// test ends.
 func EtcdClientOf(t testing.TB, cfg clientv3.Config) *clientv3.Client {
 	t.Helper()
 	c, err := clientv3.New(cfg)

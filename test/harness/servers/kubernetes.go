@@ -30,9 +30,9 @@ type Kubernetes struct {
 	admin   *http.Client
 }
 
-// StartKubernetes starts an API server and its etcd. It leaves the test to make
-// full, because the first time on a machine it builds the API server, for ten
-// minutes of processor time.
+// StartKubernetes starts an API server and its etcd. It leaves the test to
+// make full, because the first time on a machine it builds the API server,
+// for ten minutes of processor time.
 func StartKubernetes(t testing.TB) *Kubernetes {
 	t.Helper()
 	Later(t)
@@ -95,8 +95,8 @@ func (k *Kubernetes) writeFile(t testing.TB, name, text string) (path string) {
 	return path
 }
 
-// Ask sends a request as the administrator, and stores the answer if that is
-// not nil.
+// Ask sends a request as the administrator, and stores the answer if that
+// is not nil.
 func (k *Kubernetes) Ask(method, path, body string, answer *bytes.Buffer) error {
 	req, err := http.NewRequest(method, "https://"+k.Address()+path, strings.NewReader(body))
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// MariaDB is a MariaDB server with data in a folder of its own. It has the user
-// root, without a password. Restart, Kill and Stop are its process's; after a
-// restart wait with Up.
+// MariaDB is a MariaDB server with data in a folder of its own. It has the
+// user root, without a password. Restart, Kill and Stop are its process's;
+// after a restart wait with Up.
 type MariaDB struct {
 	*Process
 	Port int
@@ -40,8 +40,8 @@ func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
 	return m
 }
 
-// tempFolder is the server's own folder for temporary files: servers that are
-// started together take each other's for their own in a common one.
+// tempFolder is the server's own folder for temporary files: servers that
+// are started together take each other's for their own in a common one.
 func (m *MariaDB) tempFolder(t testing.TB) string {
 	t.Helper()
 	dir := m.Dir + ".tmp"
@@ -51,8 +51,8 @@ func (m *MariaDB) tempFolder(t testing.TB) string {
 	return dir
 }
 
-// userArgs lets the server run as root where the test does: it asks for that to
-// be said.
+// userArgs lets the server run as root where the test does: it asks for
+// that to be said.
 func (m *MariaDB) userArgs() []string {
 	if os.Getuid() == 0 {
 		return []string{"--user=root"}

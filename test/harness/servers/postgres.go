@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Postgres is a PostgreSQL server with data in a folder of its own. It has the
-// user postgres, without a password. Restart, Kill and Stop are its process's;
-// after a restart wait with Up.
+// Postgres is a PostgreSQL server with data in a folder of its own. It has
+// the user postgres, without a password. Restart, Kill and Stop are its
+// process's; after a restart wait with Up.
 type Postgres struct {
 	*Process
 	Port int
@@ -69,8 +69,8 @@ func newPostgres(t testing.TB) *Postgres {
 	return p
 }
 
-// commandAs returns the command line of one of PostgreSQL's programs, under a
-// user that is not root.
+// commandAs returns the command line of one of PostgreSQL's programs, under
+// a user that is not root.
 func (p *Postgres) commandAs(program string, args []string) (path string, all []string) {
 	path = filepath.Join(p.bin, program)
 	if os.Getuid() != 0 {
@@ -105,9 +105,9 @@ func (p *Postgres) askServer() error {
 	return exec.Command(filepath.Join(p.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port)).Run()
 }
 
-// Up waits until the server answers. A killed server leaves processes behind
-// for a moment, and as long as they run, a new one ends at once: it is started
-// again.
+// Up waits until the server answers. A killed server leaves processes
+// behind for a moment, and as long as they run, a new one ends at once: it
+// is started again.
 func (p *Postgres) Up(t testing.TB) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -122,8 +122,8 @@ func (p *Postgres) Up(t testing.TB) {
 	}
 }
 
-// Run runs one of PostgreSQL's programs as the server's user, and returns its
-// output. It must not fail.
+// Run runs one of PostgreSQL's programs as the server's user, and returns
+// its output. It must not fail.
 func (p *Postgres) Run(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	path, args := p.commandAs(program, args)
@@ -136,8 +136,8 @@ func (p *Postgres) Run(t testing.TB, program string, args ...string) string {
 	return string(out)
 }
 
-// SQL runs statements in a database, as the superuser, and returns what psql
-// prints of the results, unaligned.
+// SQL runs statements in a database, as the superuser, and returns what
+// psql prints of the results, unaligned.
 func (p *Postgres) SQL(t testing.TB, database, statements string) string {
 	t.Helper()
 	return strings.TrimSpace(p.Run(t, "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
@@ -158,8 +158,8 @@ func (p *Postgres) NewDatabase(t testing.TB) string {
 	return name
 }
 
-// Standby starts a second server that follows p as an asynchronous replica and
-// answers reads.
+// Standby starts a second server that follows p as an asynchronous replica
+// and answers reads.
 func (p *Postgres) Standby(t testing.TB, settings ...string) *Postgres {
 	t.Helper()
 	s := newPostgres(t)
@@ -175,8 +175,8 @@ func (p *Postgres) Promote(t testing.TB) {
 	p.Run(t, "pg_ctl", "promote", "-D", p.Dir, "-w")
 }
 
-// StopCleanly ends the server after its connections, as at a shutdown of the
-// machine.
+// StopCleanly ends the server after its connections, as at a shutdown of
+// the machine.
 func (p *Postgres) StopCleanly(t testing.TB) {
 	t.Helper()
 	p.Stop(t, syscall.SIGINT)

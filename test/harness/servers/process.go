@@ -16,9 +16,21 @@ import (
 	"time"
 )
 
-// LeaveOut is the environment variable that names the servers, by comma, that a
-// run of the tests does without.
+// LeaveOut is the environment variable that names the servers, by comma,
+// that a run of the tests does without.
 const LeaveOut = "SNOWFENCE_LEAVE_OUT"
+
+// Process is a server, or any other program, that runs beside a test. It is
+// killed when the test ends. Not safe for concurrent use.
+type Process struct {
+	Name string
+	Log  string // path of what it wrote to stdout and stderr
+	path string
+	args []string
+	env  []string
+	cmd  *exec.Cmd
+	done chan struct{}
+}
 
 // Need returns the paths of programs, which belong to a server of the given
 // name. Without one the test ends as skipped: installed servers that do not
@@ -39,8 +51,8 @@ func Need(t testing.TB, server string, programs ...string) []string {
 	return paths
 }
 
-// Later leaves a test to make full: it takes long, and a quicker one sees the
-// same kind of fault.
+// Later leaves a test to make full: it takes long, and a quicker one sees
+// the same kind of fault.
 func Later(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -48,9 +60,9 @@ func Later(t testing.TB) {
 	}
 }
 
-// Ports returns n ports on loopback that are free, and no other test's until
-// this one ends. Systems give outgoing connections higher ones (32768 on
-// Linux), so a server that stops finds its port free again.
+// Ports returns n ports on loopback that are free, and no other test's
+// until this one ends. Systems give outgoing connections higher ones (32768
+// on Linux), so a server that stops finds its port free again.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
 	const first, last = 10000, 32767
@@ -70,18 +82,6 @@ func Ports(t testing.TB, n int) []int {
 		}
 	}
 	return ports
-}
-
-// Process is a server, or any other program, that runs beside a test. It is
-// killed when the test ends. Not safe for concurrent use.
-type Process struct {
-	Name string
-	Log  string // path of what it wrote to stdout and stderr
-	path string
-	args []string
-	env  []string
-	cmd  *exec.Cmd
-	done chan struct{}
 }
 
 // Start starts a program. The log goes to a temporary folder, and into the
@@ -128,8 +128,8 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Signal sends a signal; a process that is gone already is no error. A stopped
-// process does nothing more when Signal returns.
+// Signal sends a signal; a process that is gone already is no error. A
+// stopped process does nothing more when Signal returns.
 func (p *Process) Signal(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -166,8 +166,8 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Stop asks the process to end with a signal and waits; it is killed, and the
-// test fails, if it does not within two minutes.
+// Stop asks the process to end with a signal and waits; it is killed, and
+// the test fails, if it does not within two minutes.
 func (p *Process) Stop(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	p.Signal(t, s)
@@ -182,8 +182,8 @@ func (p *Process) Stop(t testing.TB, s syscall.Signal) {
 // patience is how long servers may take, on a machine that is busy.
 const patience = 5 * time.Minute
 
-// Ready waits until ask succeeds, as long as the process runs and two minutes
-// at most.
+// Ready waits until ask succeeds, as long as the process runs and two
+// minutes at most.
 func (p *Process) Ready(t testing.TB, ask func() error) {
 	t.Helper()
 	if err := p.waitReady(ask); err != nil {

@@ -10,6 +10,6 @@ import (
 // withParent changes nothing: only Linux ends a process with its parent.
 func withParent() *syscall.SysProcAttr { return nil }
 
-// reserve does nothing: only Linux has sockets with names that vanish with the
-// process.
+// reserve does nothing: only Linux has sockets with names that vanish with
+// the process.
 func reserve(testing.TB, int) error { return nil }

@@ -20,10 +20,10 @@ var built struct {
 	dir string
 }
 
-// Program builds the program of a package with the drivers of all stores, if no
-// test did, and returns the path of it. The caller's tests run by [Main], which
-// removes it. Make test builds Snowfence once for all packages, and names its
-// folder in TEST_PROGRAMS.
+// Program builds the program of a package with the drivers of all stores,
+// if no test did, and returns the path of it. The caller's tests run by
+// [Main], which removes it. Make test builds Snowfence once for all
+// packages, and names its folder in TEST_PROGRAMS.
 func Program(t testing.TB, pkg string) string {
 	t.Helper()
 	if dir := os.Getenv("TEST_PROGRAMS"); dir != "" && pkg == Snowfence {
@@ -78,8 +78,8 @@ func build(t testing.TB, name, pkg string, env []string, flags ...string) string
 	return file
 }
 
-// Main runs the tests of a package that calls [Program] and returns the code to
-// exit with.
+// Main runs the tests of a package that calls [Program] and returns the
+// code to exit with.
 func Main(m *testing.M) int {
 	defer func() { os.RemoveAll(built.dir) }()
 	return m.Run()

@@ -22,9 +22,10 @@ type Redis struct {
 	tls  *Certs
 }
 
-// StartRedis starts a Redis server with an append-only file that is synced with
-// each write, and no snapshots. options are further ones, as for the command:
-// "--maxmemory-policy", "allkeys-lru". It is ready when this returns.
+// StartRedis starts a Redis server with an append-only file that is synced
+// with each write, and no snapshots. options are further ones, as for the
+// command: "--maxmemory-policy", "allkeys-lru". It is ready when this
+// returns.
 func StartRedis(t testing.TB, options ...string) *Redis {
 	t.Helper()
 	return startRedis(t, nil, options)
@@ -68,11 +69,12 @@ func (r *Redis) URL() string {
 	return "redis://" + r.Address()
 }
 
-// Certs are the certificates of a server that speaks TLS, and nil for others.
+// Certs are the certificates of a server that speaks TLS, and nil for
+// others.
 func (r *Redis) Certs() *Certs { return r.tls }
 
-// Again starts the server again after Kill or Stop, with the data that it left,
-// and waits until it is ready.
+// Again starts the server again after Kill or Stop, with the data that it
+// left, and waits until it is ready.
 func (r *Redis) Again(t testing.TB) {
 	t.Helper()
 	r.Restart(t)
@@ -96,8 +98,8 @@ func (r *Redis) ping() error {
 	return nil
 }
 
-// Do sends a command to the server, and returns the answer as redis-cli prints
-// it.
+// Do sends a command to the server, and returns the answer as redis-cli
+// prints it.
 func (r *Redis) Do(t testing.TB, command ...string) string {
 	t.Helper()
 	answer, err := redisCommand(r.Address(), command...)
@@ -125,8 +127,8 @@ func infoField(info, name string) string {
 	return ""
 }
 
-// Follow makes the server a replica of another one, and waits until it has the
-// data and acknowledges writes.
+// Follow makes the server a replica of another one, and waits until it has
+// the data and acknowledges writes.
 func (r *Redis) Follow(t testing.TB, master *Redis) {
 	t.Helper()
 	r.Do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(master.Port))
@@ -215,8 +217,8 @@ func (s *Sentinel) URL() string {
 	return "redis+sentinel://" + strings.Join(s.Addresses(), ",") + "/" + SentinelMaster
 }
 
-// Master returns the server that most sentinels take for the master now, and
-// that is one.
+// Master returns the server that most sentinels take for the master now,
+// and that is one.
 func (s *Sentinel) Master(t testing.TB) *Redis {
 	t.Helper()
 	var master *Redis

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// copied makes a folder of data for a server as install does. The first time,
-// it is installed, and kept in the user's cache folder. Later it is copied from
-// there, in a quarter of the time. Each version of a program has a folder of
-// its own.
+// copied makes a folder of data for a server as install does. The first
+// time, it is installed, and kept in the user's cache folder. Later it is
+// copied from there, in a quarter of the time. Each version of a program
+// has a folder of its own.
 func copied(t testing.TB, program, dir string, install func()) {
 	t.Helper()
 	info, err := os.Stat(program)

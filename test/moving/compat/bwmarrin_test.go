@@ -25,8 +25,8 @@ func setBwmarrin(t *testing.T, epoch int64, node, step uint8) {
 	})
 }
 
-// Every field, time and text of an ID is the same in both libraries, made by
-// either.
+// Every field, time and text of an ID is the same in both libraries, made
+// by either.
 func TestBwmarrinIsEqualBothWays(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
@@ -230,8 +230,8 @@ func TestBwmarrinRefusals(t *testing.T) {
 	}
 }
 
-// Programs from the issues of bwmarrin/snowflake, each with the duplicates it
-// was reported for.
+// Programs from the issues of bwmarrin/snowflake, each with the duplicates
+// it was reported for.
 func TestBwmarrinDuplicates(t *testing.T) {
 	setBwmarrin(t, 1288834974657, 10, 12)
 	type generate = func() int64
@@ -251,8 +251,8 @@ func TestBwmarrinDuplicates(t *testing.T) {
 		return func() int64 { return n.Generate().Int64() }
 	}
 	for name, program := range map[string]func(newNode func(int64) generate) []int64{
-		// "got repeated id": a function that makes its own node is called again
-		// and again.
+		// "got repeated id": a function that makes its own node is called
+		// again and again.
 		"9": func(newNode func(int64) generate) (ids []int64) {
 			for range 1000 {
 				next := newNode(1)
@@ -269,8 +269,8 @@ func TestBwmarrinDuplicates(t *testing.T) {
 				return ids
 			})
 		},
-		// "If it is the same timestamp, the generated IDs will be the same": a
-		// node of one number in each part of a program.
+		// "If it is the same timestamp, the generated IDs will be the
+		// same": a node of one number in each part of a program.
 		"64": func(newNode func(int64) generate) (ids []int64) {
 			var parts []generate
 			for range 4 {
@@ -293,8 +293,8 @@ func TestBwmarrinDuplicates(t *testing.T) {
 	}
 }
 
-// #26: two nodes of other NodeBits can make the same ID. The layer refuses the
-// second.
+// #26: two nodes of other NodeBits can make the same ID. The layer refuses
+// the second.
 func TestBwmarrinOtherBits(t *testing.T) {
 	setBwmarrin(t, 1288834974657, 10, 12)
 	a, err := ours.NewNode(2)
@@ -316,7 +316,8 @@ func TestBwmarrinOtherBits(t *testing.T) {
 	}
 }
 
-// atOnce runs a program in many goroutines and returns what all of them made.
+// atOnce runs a program in many goroutines and returns what all of them
+// made.
 func atOnce(n int, program func() []int64) (all []int64) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -33,10 +33,10 @@ var (
 
 type driftProgram func(api driftAPI, o idgen.IdGeneratorOptions, add func(ids ...int64))
 
-// driftIssues are programs that people reported as making duplicates, in our
-// words. Programs of several processes, of restarts and of clocks that step
-// back are in the tests of the package itself, because they need a state file
-// or a clock that a test moves.
+// driftIssues are programs that people reported as making duplicates, in
+// our words. Programs of several processes, of restarts and of clocks that
+// step back are in the tests of the package itself, because they need a
+// state file or a clock that a test moves.
 var driftIssues = []struct {
 	name    string // with the numbers of issues of yitter/IdGenerator
 	repeats bool   // with the Go original too; others are of other ports, or were mistakes of the report

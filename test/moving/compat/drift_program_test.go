@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// driftRegistrar stands for the part of the original's program that asks Redis
-// for workers.
+// driftRegistrar stands for the part of the original's program that asks
+// Redis for workers.
 const driftRegistrar = `package main
 
 import "C"
@@ -20,8 +20,8 @@ func RegisterMany(_, _ *C.char, _ int, _ *C.char, _, _, _, _ int32) []int32 { pa
 `
 
 // TestDriftProgramOfTheOriginal runs the one program that comes with the
-// original, which has no tests, with the import path changed: ten times 500,000
-// IDs. Its pause of a second between them is a millisecond here.
+// original, which has no tests, with the import path changed: ten times
+// 500,000 IDs. Its pause of a second between them is a millisecond here.
 func TestDriftProgramOfTheOriginal(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yitter/idgenerator-go").Output()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/compat/idgen"
 )
 
-// driftBase is a BaseTime of its own for each setting, so that no test waits
-// for the IDs of another.
+// driftBase is a BaseTime of its own for each setting, so that no test
+// waits for the IDs of another.
 func driftBase(i int) int64 { return 1_400_000_000_000 + int64(i)*1_000_003 }
 
 // driftOriginal returns the options of the Go original, which has no data
@@ -26,8 +26,9 @@ func driftOriginal(o idgen.IdGeneratorOptions) *yitter.IdGeneratorOptions {
 	}
 }
 
-// driftSettings are settings of the Go original, in which it makes 100,000 IDs
-// without much waiting. Their workers are such that it cuts no bit of them.
+// driftSettings are settings of the Go original, in which it makes 100,000
+// IDs without much waiting. Their workers are such that it cuts no bit of
+// them.
 func driftSettings() []idgen.IdGeneratorOptions {
 	list := []idgen.IdGeneratorOptions{
 		{Method: 1, WorkerId: 1, WorkerIdBitLength: 6, SeqBitLength: 6, MinSeqNumber: 5, TopOverCostCount: 2000},
@@ -95,17 +96,17 @@ func TestDriftBothWays(t *testing.T) {
 	}
 }
 
-// driftCompose asks the original for the ID of some parts. A new worker starts
-// with its first number.
+// driftCompose asks the original for the ID of some parts. A new worker
+// starts with its first number.
 func driftCompose(o idgen.IdGeneratorOptions, p snowfence.Parts) int64 {
 	theirs := driftOriginal(o)
 	theirs.WorkerId, theirs.MinSeqNumber = uint16(p.Node), uint32(p.Sequence)
 	return yitter.NewSnowWorkerM1(theirs).(*yitter.SnowWorkerM1).CalcId(p.Tick)
 }
 
-// TestDriftOfTheCSharpPort compares with the formula of that port where the Go
-// original has no such option. Its data center is shifted by its own length,
-// which is right where that is the length of what stands below.
+// TestDriftOfTheCSharpPort compares with the formula of that port where the
+// Go original has no such option. Its data center is shifted by its own
+// length, which is right where that is the length of what stands below.
 func TestDriftOfTheCSharpPort(t *testing.T) {
 	for i, o := range []idgen.IdGeneratorOptions{
 		{WorkerId: 5, WorkerIdBitLength: 5, SeqBitLength: 20, MinSeqNumber: 5, TimestampType: 1},
@@ -137,8 +138,8 @@ func TestDriftOfTheCSharpPort(t *testing.T) {
 			if seq < 5 || g.ExtractTime(id).UnixMilli() != o.BaseTime+time*tick {
 				t.Fatalf("setting %d: ID %d has the number %d and the time %v", i, id, seq, g.ExtractTime(id))
 			}
-			// The time of an ID of that port is read too, where its sum stays
-			// below the time.
+			// The time of an ID of that port is read too, where its sum
+			// stays below the time.
 			theirs := time<<shift + int64(o.DataCenterId)<<o.DataCenterIdBitLength + id&(1<<below-1)
 			if theirs>>shift == time && g.ExtractTime(theirs) != g.ExtractTime(id) {
 				t.Fatalf("setting %d: ID %d of the C# port is of %v", i, theirs, g.ExtractTime(theirs))
@@ -148,7 +149,8 @@ func TestDriftOfTheCSharpPort(t *testing.T) {
 	}
 }
 
-// TestDriftReadsAnyNumber compares the time of numbers that no generator made.
+// TestDriftReadsAnyNumber compares the time of numbers that no generator
+// made.
 func TestDriftReadsAnyNumber(t *testing.T) {
 	for _, o := range driftSettings() {
 		ours, theirs := idgen.NewDefaultIdGenerator(&o), yitter.NewDefaultIdGenerator(driftOriginal(o))
@@ -161,8 +163,8 @@ func TestDriftReadsAnyNumber(t *testing.T) {
 	}
 }
 
-// TestDriftRefusesWhatTheOriginalRefuses goes through the bounds of all options
-// together.
+// TestDriftRefusesWhatTheOriginalRefuses goes through the bounds of all
+// options together.
 func TestDriftRefusesWhatTheOriginalRefuses(t *testing.T) {
 	now := time.Now().UnixMilli()
 	var taken, refused, stricter int

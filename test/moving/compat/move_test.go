@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// follow does what a page of docs/move says first: it changes the import path
-// of a program, in every row of the page's first table that the program has,
-// and runs it.
+// follow does what a page of docs/move says first: it changes the import
+// path of a program, in every row of the page's first table that the
+// program has, and runs it.
 func follow(t *testing.T, page, program string) (printed string) {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/move/" + page)

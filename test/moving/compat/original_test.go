@@ -20,8 +20,9 @@ import (
 	"testing"
 )
 
-// original is a package whose own tests have to pass against a layer. Its files
-// come from the module cache: nothing of theirs is copied into this repository.
+// original is a package whose own tests have to pass against a layer. Its
+// files come from the module cache: nothing of theirs is copied into this
+// repository.
 type original struct {
 	module  string            // as in go.mod
 	folder  string            // of the package inside the module; "" for its root
@@ -30,9 +31,10 @@ type original struct {
 	out     map[string]string // test functions that are left out, and why
 	files   map[string]string // files below compat/ that have another text, or are there for these tests only
 
-	// Tests that expect to wait no longer than they asked for. Each runs in a
-	// process of its own and in a synctest bubble, whose clock is never late.
-	// before is Go with which each begins; their init is theirInit there.
+	// Tests that expect to wait no longer than they asked for. Each runs in
+	// a process of its own and in a synctest bubble, whose clock is never
+	// late. before is Go with which each begins; their init is theirInit
+	// there.
 	bubbles []string
 	before  string
 }
@@ -112,9 +114,9 @@ func (o original) run(t *testing.T, args ...string) {
 	t.Logf("%s: %d tests passed: %s", o.module, len(tests), strings.Join(tests, ", "))
 }
 
-// runTests returns the output of a test binary. Without the garbage collector:
-// its cleanups run outside of bubbles, where they may not touch what was made
-// inside.
+// runTests returns the output of a test binary. Without the garbage
+// collector: its cleanups run outside of bubbles, where they may not touch
+// what was made inside.
 func runTests(t *testing.T, dir, binary string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(binary, append(args, "-test.v")...)
@@ -138,9 +140,9 @@ func (o original) wrappers(pkg string) string {
 	return b.String()
 }
 
-// rewrite returns a test file with other import paths and without the tests in
-// out, from which it takes what it left out, and the names of the tests that
-// are left.
+// rewrite returns a test file with other import paths and without the tests
+// in out, from which it takes what it left out, and the names of the tests
+// that are left.
 func (o original) rewrite(t *testing.T, name string, imports, out map[string]string) (text []byte, tests []string) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -201,7 +203,8 @@ func (o original) rewrite(t *testing.T, name string, imports, out map[string]str
 	return b.Bytes(), tests
 }
 
-// dropComments removes the comments of a function, which would land elsewhere.
+// dropComments removes the comments of a function, which would land
+// elsewhere.
 func dropComments(file *ast.File, f *ast.FuncDecl) {
 	from := f.Pos()
 	if f.Doc != nil {

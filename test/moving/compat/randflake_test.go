@@ -38,8 +38,8 @@ type randflakes interface {
 
 const randflakeNoon = ours.RANDFLAKE_EPOCH_OFFSET + 12*3600
 
-// randflakeSecret returns a secret for one test: in our library, generators of
-// one secret and node share what was used.
+// randflakeSecret returns a secret for one test: in our library, generators
+// of one secret and node share what was used.
 func randflakeSecret(name string) []byte {
 	sum := sha256.Sum256([]byte(name))
 	return sum[:16]
@@ -59,7 +59,8 @@ func bothRandflakes(t *testing.T, node, start, end int64, secret string, now fun
 	return x, y
 }
 
-// Every field and text of an ID is the same in both libraries, made by either.
+// Every field and text of an ID is the same in both libraries, made by
+// either.
 func TestRandflakeIsEqualBothWays(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
@@ -118,8 +119,8 @@ func TestRandflakeIsEqualBothWays(t *testing.T) {
 				}
 				same(x)
 				same(y)
-				// Theirs begin at 1, and ours at 0. In one second, they make
-				// the same numbers.
+				// Theirs begin at 1, and ours at 0. In one second, they
+				// make the same numbers.
 				if c.step > n && made > 0 && skipped != y {
 					t.Fatalf("theirs made %d, and ours %d", skipped, y)
 				}
@@ -374,8 +375,8 @@ func upTo(g randflakes, n int) (ids []int64) {
 	return ids
 }
 
-// A reader of docs/move/go-libraries.md changes one import path. The IDs are as
-// before, and programs that were not changed read them.
+// A reader of docs/move/go-libraries.md changes one import path. The IDs
+// are as before, and programs that were not changed read them.
 func TestMoveFromRandflake(t *testing.T) {
 	printed := follow(t, "go-libraries.md", `package main
 

@@ -9,9 +9,9 @@ import (
 	"github.com/snowfence/snowfence/compat/sonyflake"
 )
 
-// Programs from the issues of sony/sonyflake, and close relatives. What repeats
-// IDs with the original repeats none with the layer. #39, a clock that steps
-// back, is a test of the layer.
+// Programs from the issues of sony/sonyflake, and close relatives. What
+// repeats IDs with the original repeats none with the layer. #39, a clock
+// that steps back, is a test of the layer.
 func TestSonyflakeDuplicates(t *testing.T) {
 	type generate = func() int64
 	start := time.Now().Add(-time.Hour)

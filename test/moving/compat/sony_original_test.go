@@ -8,8 +8,8 @@ const sonyAddress = `package sonyflake
 func privateAddress() (int, error) { return 4711, nil }
 `
 
-// What of their tests reads private fields compiles where the layer has fields
-// of these names.
+// What of their tests reads private fields compiles where the layer has
+// fields of these names.
 const sonyGlue = `package sonyflake
 
 import "net"
@@ -37,9 +37,9 @@ func lower16BitPrivateIP(func() ([]net.Addr, error)) (uint16, error) { return 47
 func toSonyflakeTime(t time.Time) int64 { return t.UnixNano() / sonyflakeTimeUnit }
 `
 
-// A bubble begins in the year 2000, which is before the default StartTime. A
-// StartTime that is a whole time unit would make their tests of times fail,
-// also with the original.
+// A bubble begins in the year 2000, which is before the default StartTime.
+// A StartTime that is a whole time unit would make their tests of times
+// fail, also with the original.
 const sonyBefore = `time.Sleep(time.Until(time.Date(2026, 5, 4, 3, 2, 1, 123456, time.UTC)))`
 
 func TestSonyflakeOwnTests(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
 )
 
-// sonySettings are settings of version 2 that differ in all that the numbers of
-// an ID depend on.
+// sonySettings are settings of version 2 that differ in all that the
+// numbers of an ID depend on.
 func sonySettings() []sony2.Settings {
 	recent := time.Now().Add(-10*24*time.Hour - 1)
 	return []sony2.Settings{
@@ -65,8 +65,8 @@ func TestSonyflakeBothWays(t *testing.T) {
 			unit := cmp.Or(st.TimeUnit, 10*time.Millisecond)
 			life := min(math.Ldexp(float64(unit), 63-bits[0]-bits[1]), float64(200*365*24*time.Hour))
 			for range many() {
-				// In and around the lifetime; numbers within their bits, and
-				// some around them.
+				// In and around the lifetime; numbers within their bits,
+				// and some around them.
 				at := theirs.ToTime(0).Add(time.Duration(life * (rng.Float64()*1.25 - 0.125)))
 				seq, node := rng.IntN(1<<bits[0]*9/8+2)-1, rng.IntN(1<<bits[1]*9/8+2)-1
 				a, errA := ours.Compose(at, seq, node)
@@ -84,7 +84,8 @@ func TestSonyflakeBothWays(t *testing.T) {
 			if refused == 0 || refused > many()*9/10 {
 				t.Errorf("%d of %d compositions refused", refused, many())
 			}
-			// What one makes, the other reads, and makes itself from the parts.
+			// What one makes, the other reads, and makes itself from the
+			// parts.
 			last := [2]int64{}
 			for range 500 {
 				for who, next := range []func() (int64, error){ours.NextID, theirs.NextID} {

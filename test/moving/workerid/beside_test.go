@@ -19,8 +19,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// register registers as a new program of the original does, with a lifetime of
-// a minute, and returns the worker number.
+// register registers as a new program of the original does, with a lifetime
+// of a minute, and returns the worker number.
 type register func() int64
 
 // processes runs the original client in processes of its own.
@@ -34,7 +34,8 @@ func processes(t *testing.T, address, master string) register {
 	}
 }
 
-// played sends what the original sends, as long as its numbers do not run out.
+// played sends what the original sends, as long as its numbers do not run
+// out.
 func played(t *testing.T, c rueidis.Client) register {
 	return func() int64 {
 		for {
@@ -173,8 +174,8 @@ func strangers(t *testing.T, s *servers.Redis, c rueidis.Client) {
 	}
 }
 
-// TestNeededRights has a user with the rights of the package comment, and one
-// without PEXPIRETIME.
+// TestNeededRights has a user with the rights of the package comment, and
+// one without PEXPIRETIME.
 func TestNeededRights(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)
@@ -199,7 +200,8 @@ func TestBesideTheOriginalBehindSentinel(t *testing.T) {
 		Sentinel:    rueidis.SentinelOption{MasterSet: servers.SentinelMaster, TopologyRefreshInterval: time.Second},
 	})
 	beside(t, c, processes(t, strings.Join(s.Addresses(), ","), servers.SentinelMaster))
-	// After a failover the generator goes on, with this number or another one.
+	// After a failover the generator goes on, with this number or another
+	// one.
 	r := registrar(t, c, workerid.Options{Min: 40, Max: 44})
 	g := generator(t, r)
 	s.Master(t).Kill()
@@ -213,8 +215,8 @@ func TestBesideTheOriginalBehindSentinel(t *testing.T) {
 	goesOn(t, g)
 }
 
-// TestBesideTheOriginalInACluster plays the original by the commands that it
-// sends, because its client does not understand the cluster of Redis 7.
+// TestBesideTheOriginalInACluster plays the original by the commands that
+// it sends, because its client does not understand the cluster of Redis 7.
 func TestBesideTheOriginalInACluster(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedisCluster(t)
@@ -247,8 +249,8 @@ func goesOn(t testing.TB, g *snowfence.Generator) {
 	})
 }
 
-// TestAPausedOriginalThatWakes renews our number blindly, and deletes it when
-// it ends. Both are noticed.
+// TestAPausedOriginalThatWakes renews our number blindly, and deletes it
+// when it ends. Both are noticed.
 func TestAPausedOriginalThatWakes(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)

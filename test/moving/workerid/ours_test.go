@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestAStoppedProcess wakes after another one has its number, and makes none of
-// its IDs.
+// TestAStoppedProcess wakes after another one has its number, and makes
+// none of its IDs.
 func TestAStoppedProcess(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)

@@ -30,8 +30,8 @@ import (
 // playerEnv says which player a process is that this test has started.
 const playerEnv = "SNOWFENCE_TEST_PLAYER"
 
-// TestMain is also the program that the tests start: it answers each line with
-// a line.
+// TestMain is also the program that the tests start: it answers each line
+// with a line.
 func TestMain(m *testing.M) {
 	play := map[string]func(words []string) string{"original": playOriginal, "ours": playOurs}[os.Getenv(playerEnv)]
 	if play == nil {

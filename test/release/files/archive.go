@@ -29,14 +29,14 @@ func (e entry) mode() int64 {
 	return 0o644
 }
 
-// sorted returns the entries in the order of their names, which no file system
-// changes.
+// sorted returns the entries in the order of their names, which no file
+// system changes.
 func sorted(entries []entry) []entry {
 	return slices.SortedFunc(slices.Values(entries), func(a, b entry) int { return strings.Compare(a.name, b.name) })
 }
 
-// tarball packs the entries into a folder of that name. Nothing in it depends
-// on this machine.
+// tarball packs the entries into a folder of that name. Nothing in it
+// depends on this machine.
 func tarball(folder string, entries []entry, when time.Time) ([]byte, error) {
 	var packed bytes.Buffer
 	small, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)

@@ -148,8 +148,8 @@ func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 	}
 }
 
-// The unit starts the program where the packages put it, as the user that they
-// make.
+// The unit starts the program where the packages put it, as the user that
+// they make.
 func TestThePackagesHaveWhatTheUnitNeeds(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// formula returns the formula for Homebrew: where the archives are, and their
-// checksums. It is complete if there is one for each system of Homebrew.
+// formula returns the formula for Homebrew: where the archives are, and
+// their checksums. It is complete if there is one for each system of
+// Homebrew.
 func formula(version string, sums map[string]string) (text string, complete bool) {
 	complete = true
 	number := strings.TrimPrefix(version, "v")

@@ -1,12 +1,12 @@
-// Files builds the downloads of a release, and publishes nothing: the program
-// for each system as an archive and as packages of Debian and Red Hat, a
-// formula for Homebrew, a list of parts for each program (SBOM), and checksums.
-// The same commit and Go give the same bytes.
+// Files builds the downloads of a release, and publishes nothing: the
+// program for each system as an archive and as packages of Debian and Red
+// Hat, a formula for Homebrew, a list of parts for each program (SBOM), and
+// checksums. The same commit and Go give the same bytes.
 //
 //	files -nfpm PROGRAM -platforms "linux/amd64 darwin/arm64" OUT
 //
-// It runs in the root of the repository, which has no changes, and writes to
-// the empty folder OUT.
+// It runs in the root of the repository, which has no changes, and writes
+// to the empty folder OUT.
 package main
 
 import (
@@ -103,8 +103,8 @@ func run(out, nfpm string, only []string) error {
 	return err
 }
 
-// readCommit finds the version and the time of the commit, and refuses a tree
-// that is not a commit's.
+// readCommit finds the version and the time of the commit, and refuses a
+// tree that is not a commit's.
 func (b *build) readCommit() error {
 	var err error
 	if b.modules, b.version, err = release.Modules("."); err != nil {
@@ -133,8 +133,8 @@ func (b *build) readCommit() error {
 	return err
 }
 
-// writePlatform writes the files of a platform, and returns the checksums by
-// name.
+// writePlatform writes the files of a platform, and returns the checksums
+// by name.
 func (b *build) writePlatform(system, arch string, program []byte) (map[string]string, error) {
 	number := strings.TrimPrefix(b.version, "v")
 	base := fmt.Sprintf("snowfence_%s_%s_%s", number, system, arch)

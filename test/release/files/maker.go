@@ -16,14 +16,14 @@ import (
 // command is what we build: the package that users name to go install.
 const command = "github.com/snowfence/snowfence/cmd/snowfence"
 
-// flags give the same bytes in each folder. Users that give them to go install
-// get our program. With gRPC's pages of traces the linker would keep every
-// exported method: 14 MB.
+// flags give the same bytes in each folder. Users that give them to go
+// install get our program. With gRPC's pages of traces the linker would
+// keep every exported method: 14 MB.
 var flags = []string{"-trimpath", "-buildvcs=false", "-tags=grpcnotrace", "-ldflags=-s -w -buildid="}
 
 // maker builds the program as go install does, from the modules as a proxy
-// serves them. So the program knows its version, and has the versions of others
-// that go.mod of cmd names.
+// serves them. So the program knows its version, and has the versions of
+// others that go.mod of cmd names.
 type maker struct {
 	tmp string
 	dir string // of an empty module
@@ -61,8 +61,8 @@ func (m *maker) loadModules(version string, modules []release.Module) error {
 		return err
 	}
 	cache, others, _ := strings.Cut(before, "\n")
-	// A module cache of its own: until the tag is pushed, the same version may
-	// have other files.
+	// A module cache of its own: until the tag is pushed, the same version
+	// may have other files.
 	m.env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod -modcacherw", "GOSUMDB=off", "CGO_ENABLED=0",
 		"GOMODCACHE="+filepath.Join(m.tmp, "modules"), "GOENV=off", "GOAMD64=v1", "GOARM64=v8.0",
 		"GOPROXY=file://"+proxy+",file://"+filepath.Join(cache, "cache", "download")+","+others)
@@ -94,7 +94,8 @@ func (m *maker) loadModules(version string, modules []release.Module) error {
 	return m.checkSums(string(known))
 }
 
-// checkSums refuses a module of others with files other than in go.sum of cmd.
+// checkSums refuses a module of others with files other than in go.sum of
+// cmd.
 func (m *maker) checkSums(known string) error {
 	text, err := os.ReadFile(filepath.Join(m.dir, "go.sum"))
 	if err != nil {

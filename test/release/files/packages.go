@@ -52,8 +52,8 @@ func (b *build) makePackages(arch string, program []byte) (map[string]string, er
 	return sums, nil
 }
 
-// stageFiles writes the files of the packages to a folder, with the time of the
-// commit.
+// stageFiles writes the files of the packages to a folder, with the time of
+// the commit.
 func (b *build) stageFiles(dir string, program []byte) error {
 	all := []entry{{name: "snowfence", body: program, program: true}}
 	for _, e := range b.texts {

@@ -15,7 +15,8 @@ import (
 	"github.com/snowfence/snowfence/test/release/licences"
 )
 
-// object is one of JSON: CycloneDX 1.6 has more fields than we need types for.
+// object is one of JSON: CycloneDX 1.6 has more fields than we need types
+// for.
 type object = map[string]any
 
 // readParts reads what buildinfo does not tell: licences, and which module
@@ -38,8 +39,8 @@ func (b *build) readParts(m *maker) error {
 	return nil
 }
 
-// listParts returns the list of all that is linked into the program (SBOM), as
-// CycloneDX in JSON.
+// listParts returns the list of all that is linked into the program (SBOM),
+// as CycloneDX in JSON.
 func (b *build) listParts(program []byte, name string) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
@@ -117,8 +118,8 @@ func (b *build) listDependencies(refs, versions map[string]string) []object {
 	return all
 }
 
-// serial makes the number of the list from the checksum of the program, as a
-// UUID of version 8.
+// serial makes the number of the list from the checksum of the program, as
+// a UUID of version 8.
 func serial(sum []byte) string {
 	u := slices.Clone(sum[:16])
 	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80

@@ -1,5 +1,5 @@
-// Package licences collects the licences of the modules that are linked into
-// the programs of this repository, from the module cache.
+// Package licences collects the licences of the modules that are linked
+// into the programs of this repository, from the module cache.
 package licences
 
 import (
@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Module is a module of others, or another work, and what its authors ask us to
-// pass on.
+// Module is a module of others, or another work, and what its authors ask
+// us to pass on.
 type Module struct {
 	Path, Version string
 	Texts         []Text
@@ -39,20 +39,21 @@ func (m Module) ID() string {
 	return strings.Join(slices.Compact(ids), " AND ")
 }
 
-// fileName matches what authors call the files, such as LICENSE, COPYING.txt
-// and LICENSE-APACHE.
+// fileName matches what authors call the files, such as LICENSE,
+// COPYING.txt and LICENSE-APACHE.
 var fileName = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|copyright|notice)([-._].*)?$`)
 
-// other matches files that only have such a name: code, and the licence of a
-// picture.
+// other matches files that only have such a name: code, and the licence of
+// a picture.
 var other = regexp.MustCompile(`(?i)(\.(go|s|h|c|py|sh|js)|-logo)$`)
 
-// notice matches files that tell of others and give no licence of their own.
+// notice matches files that tell of others and give no licence of their
+// own.
 var notice = regexp.MustCompile(`(?i)^notice|3rd-party|third-party`)
 
 // Find reads the licences and notices of a module in dir: at its root, and
-// beside the packages, which are named by their folders from there, and above
-// them.
+// beside the packages, which are named by their folders from there, and
+// above them.
 func Find(dir string, packages []string) ([]Text, error) {
 	folders := map[string]bool{".": true}
 	for _, p := range packages {
@@ -97,8 +98,8 @@ func unknown(file string) error {
 	return fmt.Errorf("%s has a licence that this program does not know: add it to identify", file)
 }
 
-// plain drops the differences between files of the same content: line ends and
-// empty lines around.
+// plain drops the differences between files of the same content: line ends
+// and empty lines around.
 func plain(body []byte) string {
 	lines := strings.Split(string(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))), "\n")
 	for i, line := range lines {

@@ -10,7 +10,8 @@ import (
 
 const repository = "../../.."
 
-// Notices name what is linked into the program, and what the dashboard bundles.
+// Notices name what is linked into the program, and what the dashboard
+// bundles.
 func TestNoticesNameTheDependencies(t *testing.T) {
 	modules, err := Linked(filepath.Join(repository, "cmd"), os.Environ(), "./snowfence")
 	if err != nil {

@@ -14,19 +14,21 @@ import (
 	"github.com/snowfence/snowfence/test/release"
 )
 
-// Systems are those for which we build programs. They link different modules.
+// Systems are those for which we build programs. They link different
+// modules.
 var Systems = []string{"linux", "darwin", "windows"}
 
-// source is a linked module, where its files are, and its linked packages from
-// there.
+// source is a linked module, where its files are, and its linked packages
+// from there.
 type source struct {
 	Module
 	dir      string
 	packages []string
 }
 
-// Linked returns the modules of others that are linked into packages, by path.
-// dir is the folder of the module, and env the environment of the go command.
+// Linked returns the modules of others that are linked into packages, by
+// path. dir is the folder of the module, and env the environment of the go
+// command.
 func Linked(dir string, env []string, packages ...string) ([]Module, error) {
 	all := map[string]*source{}
 	for _, system := range Systems {

@@ -22,8 +22,8 @@ Made by make release from the module cache.
 
 `
 
-// Notices returns the notices of a program that has these modules of others,
-// and of the bundled parts in dir.
+// Notices returns the notices of a program that has these modules of
+// others, and of the bundled parts in dir.
 func Notices(dir string, modules []Module) (string, error) {
 	bundled, err := Bundled(dir)
 	if err != nil {

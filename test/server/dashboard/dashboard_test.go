@@ -1,5 +1,5 @@
-// Package dashboard tests the page of the server: in a real browser, and that
-// what is built in is what its sources give.
+// Package dashboard tests the page of the server: in a real browser, and
+// that what is built in is what its sources give.
 package dashboard
 
 import (
@@ -19,8 +19,8 @@ import (
 // web is where the sources of the page are.
 const web = "../../../cmd/internal/dashboard/web"
 
-// tools returns the paths of programs, and installs the page's own tools from
-// its lock file where that was not done.
+// tools returns the paths of programs, and installs the page's own tools
+// from its lock file where that was not done.
 func tools(t *testing.T, programs ...string) []string {
 	t.Helper()
 	paths := servers.Need(t, "dashboard", append(programs, "npm")...)
@@ -51,8 +51,8 @@ func run(t *testing.T, program string, env []string, args ...string) string {
 	return string(out)
 }
 
-// The files that are built into the program are those that its sources give:
-// "make gen" makes them.
+// The files that are built into the program are those that its sources
+// give: "make gen" makes them.
 func TestBuiltFilesAreOfTheirSources(t *testing.T) {
 	paths := tools(t, "node")
 	fresh := t.TempDir()
@@ -102,8 +102,8 @@ func unpacked(body []byte) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// The page's main paths in Chromium, on a server over a store in memory that
-// can be hurt.
+// The page's main paths in Chromium, on a server over a store in memory
+// that can be hurt.
 func TestInChromium(t *testing.T) {
 	paths := tools(t, "node", "chromium")
 	rig := filepath.Join(t.TempDir(), "rig")

@@ -24,9 +24,9 @@ const (
 	steady = ttl/3 + 5*time.Second // in which every holder is renewed
 )
 
-// BenchmarkHolders has as many holders as Randflake's layout has nodes renew
-// through one server over each store, and through a second one after the first
-// was killed. One iteration is all there is: -benchtime 1x.
+// BenchmarkHolders has as many holders as Randflake's layout has nodes
+// renew through one server over each store, and through a second one after
+// the first was killed. One iteration is all there is: -benchtime 1x.
 func BenchmarkHolders(b *testing.B) {
 	var out strings.Builder
 	for _, k := range kinds {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestChurn has connections of five kinds come and go, at full length about an
-// hour: the server keeps nothing of them, and there takes no more at the end
-// than after a tenth.
+// TestChurn has connections of five kinds come and go, at full length about
+// an hour: the server keeps nothing of them, and there takes no more at the
+// end than after a tenth.
 func TestChurn(t *testing.T) {
 	most := int64(1000)
 	if *long {
@@ -48,8 +48,9 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// visit is a connection of a drawn kind: requests with pauses, pipelines of the
-// Redis protocol, an HTTP/2 client, a stream or a watch left in its middle.
+// visit is a connection of a drawn kind: requests with pauses, pipelines of
+// the Redis protocol, an HTTP/2 client, a stream or a watch left in its
+// middle.
 func (s *crowded) visit(random *rand.Rand) error {
 	address, texts := s.http, []string{get(fmt.Sprintf("/v1/default/next?n=%d", 1+random.IntN(2000)), "")}
 	switch random.IntN(5) {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// badCommands are no commands of the Redis protocol, or ones that ask for too
-// much.
+// badCommands are no commands of the Redis protocol, or ones that ask for
+// too much.
 var badCommands = []string{
 	"*9999999\r\n", "*2147483648\r\n", "*-7\r\n", "*x\r\n", "*2\r\n$99999999\r\n", "*1\r\n$-5\r\n", "*1\r\n$4\r\nPINGxx", "*3\r\n+x\r\n", "$5\r\nhello\r\n*x\r\n",
 	"\x00\xff\x00\xff\r\n", strings.Repeat("x", 100_000), strings.Repeat("*", 5000) + "\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -58,8 +58,8 @@ func put(path, header, body string) string {
 		method, path, header, len(body), body)
 }
 
-// attack sends all that is bad, and noise, from several connections at a time
-// and as fast as it goes, and says how much it was.
+// attack sends all that is bad, and noise, from several connections at a
+// time and as fast as it goes, and says how much it was.
 func attack(t *testing.T, s *crowded, n size) string {
 	t.Helper()
 	var all sync.WaitGroup
@@ -101,10 +101,10 @@ func damaged(random *rand.Rand, text string) string {
 	return string(b)
 }
 
-// hit sends a text on a connection of its own, and looks at the first line that
-// comes back: the server may say no, or end the connection. Damaged texts may
-// be good ones, but never a failure of the server. Rude clients do not read,
-// and leave with a reset.
+// hit sends a text on a connection of its own, and looks at the first line
+// that comes back: the server may say no, or end the connection. Damaged
+// texts may be good ones, but never a failure of the server. Rude clients
+// do not read, and leave with a reset.
 func hit(address, text string, web, noise, rude bool) error {
 	c, err := net.DialTimeout("tcp", address, time.Minute)
 	if err != nil {

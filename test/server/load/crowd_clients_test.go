@@ -104,8 +104,8 @@ func (p *peer) reply() (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// ordinary is a client of each wire that asks for IDs, all the time and without
-// hurry.
+// ordinary is a client of each wire that asks for IDs, all the time and
+// without hurry.
 type ordinary struct {
 	end  chan struct{}
 	done sync.WaitGroup
@@ -172,8 +172,8 @@ func (o *ordinary) mark() int {
 	return len(o.took)
 }
 
-// since returns how long requests took since a moment, of which there have to
-// be some, and no other that failed.
+// since returns how long requests took since a moment, of which there have
+// to be some, and no other that failed.
 func (o *ordinary) since(t *testing.T, mark int) []time.Duration {
 	t.Helper()
 	if o.mark() == mark {
@@ -262,8 +262,8 @@ func (c *idle) each(t *testing.T, do func(i int) error) {
 	}
 }
 
-// grow has each client of the Redis protocol send a pipeline as large as the
-// server's buffers grow.
+// grow has each client of the Redis protocol send a pipeline as large as
+// the server's buffers grow.
 func grow(t *testing.T, c *idle) {
 	t.Helper()
 	count := 64<<10/len(askRESP) + 1
@@ -288,8 +288,9 @@ func grow(t *testing.T, c *idle) {
 	})
 }
 
-// stillServed asks for an ID on each connection. Connections of HTTP end after
-// two minutes of silence, which is a matter of time and not of the crowd.
+// stillServed asks for an ID on each connection. Connections of HTTP end
+// after two minutes of silence, which is a matter of time and not of the
+// crowd.
 func (c *idle) stillServed(t *testing.T) {
 	t.Helper()
 	late := time.Since(c.used) > time.Minute

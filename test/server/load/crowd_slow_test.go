@@ -34,9 +34,9 @@ var slowKinds = []slowKind{
 	{name: "replies that are not read", send: strings.Repeat(command("SNOWFENCE.NEXT", "default", "COUNT", "1000"), 1000), most: true},
 }
 
-// hoarders ask for answers so large that they do not fit into what the system
-// keeps for a connection. The server gives a request the time that its own work
-// may take, too.
+// hoarders ask for answers so large that they do not fit into what the
+// system keeps for a connection. The server gives a request the time that
+// its own work may take, too.
 var hoarders = []slowKind{
 	{name: "a large answer that is not read", http: true, send: "GET /v1/default/next?n=1000000 HTTP/1.1\r\nHost: localhost\r\n\r\n", most: true},
 	{name: "a large reply that is not read", send: command("SNOWFENCE.NEXT", "default", "COUNT", "1000000"), most: true},
@@ -135,7 +135,8 @@ func (c *slow) play(conn *net.TCPConn, k slowKind) error {
 	return ended(err)
 }
 
-// ended is nil for the errors of a connection that the other side has ended.
+// ended is nil for the errors of a connection that the other side has
+// ended.
 func ended(err error) error {
 	if err == nil {
 		return nil

@@ -25,11 +25,11 @@ type size struct {
 	hoard  bool          // slow clients that take nothing of one large answer too: the server gives those half a minute
 }
 
-// TestCrowd puts idle connections, slow clients, damaged frames and oversized
-// requests on one server, beside ordinary clients. Those get every ID they ask
-// for, and none twice; the server lets go of the slow ones and refuses the
-// rest; and when all have gone there are as many goroutines and as much memory
-// as before.
+// TestCrowd puts idle connections, slow clients, damaged frames and
+// oversized requests on one server, beside ordinary clients. Those get
+// every ID they ask for, and none twice; the server lets go of the slow
+// ones and refuses the rest; and when all have gone there are as many
+// goroutines and as much memory as before.
 func TestCrowd(t *testing.T) {
 	n := size{idle: 600, slow: 60, rounds: 150}
 	if *long {
@@ -88,8 +88,8 @@ type crowded struct {
 	t                 testing.TB
 }
 
-// startCrowded starts one on ports that it takes itself. A lease that lasts and
-// a long wait are for machines that have other things to do.
+// startCrowded starts one on ports that it takes itself. A lease that lasts
+// and a long wait are for machines that have other things to do.
 func startCrowded(t *testing.T) *crowded {
 	t.Helper()
 	s := &crowded{t: t, Process: servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{

@@ -100,10 +100,10 @@ func (s *crowded) usage(t testing.TB) usage {
 // collection.
 func (s *crowded) calm(t *testing.T, before usage, crowd int) {
 	t.Helper()
-	// The runtime never frees what it knows of a goroutine, 450 bytes, but uses
-	// it for the next one; maps keep their size; and tables of requests that
-	// came for the first time are there. What a connection holds while it is
-	// there, is 14 kB and more.
+	// The runtime never frees what it knows of a goroutine, 450 bytes, but
+	// uses it for the next one; maps keep their size; and tables of
+	// requests that came for the first time are there. What a connection
+	// holds while it is there, is 14 kB and more.
 	spare := int64(4<<20 + 2<<10*crowd)
 	var now usage
 	waitFor(t, "as few goroutines and as little memory as before", func() bool {
@@ -115,8 +115,8 @@ func (s *crowded) calm(t *testing.T, before usage, crowd int) {
 	})
 }
 
-// waitFor waits until something is so, for as long as a machine with other work
-// may need.
+// waitFor waits until something is so, for as long as a machine with other
+// work may need.
 func waitFor(t *testing.T, what string, ok func() bool, seen func() string) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {

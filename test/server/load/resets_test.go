@@ -27,8 +27,8 @@ const (
 const documentedMemory = 400e6
 
 // Clients that open requests and reset them at once, without end ("rapid
-// reset"), cost no more memory than is documented, and no ordinary client loses
-// an answer.
+// reset"), cost no more memory than is documented, and no ordinary client
+// loses an answer.
 func TestResets(t *testing.T) {
 	most := int64(4000)
 	if *long {
@@ -82,8 +82,8 @@ func (s *crowded) peak(t *testing.T) int64 {
 	return number(t, strings.TrimLeft(rest, " \t"), "") << 10
 }
 
-// reset sends requests, each with its reset, on one connection until the server
-// ends it. Every other worker reads nothing that comes back.
+// reset sends requests, each with its reset, on one connection until the
+// server ends it. Every other worker reads nothing that comes back.
 func reset(address string, worker int, sent *atomic.Int64, most int64) error {
 	c, err := net.DialTimeout("tcp", address, time.Minute)
 	if err != nil {

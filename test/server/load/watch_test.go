@@ -26,8 +26,8 @@ func look(leases []*lease.Lease) []lease.Status {
 	return out
 }
 
-// wait looks every second for a while, and returns the renewals: how long each
-// took, sorted, and when they were.
+// wait looks every second for a while, and returns the renewals: how long
+// each took, sorted, and when they were.
 func (w *watch) wait(d time.Duration) (took []time.Duration, waited time.Duration) {
 	w.Helper()
 	start := time.Now()

@@ -17,9 +17,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// While a store is unreachable, callers learn from no wire who and where it is;
-// each line of the log is JSON, also of libraries, and the last one says that
-// the server stopped.
+// While a store is unreachable, callers learn from no wire who and where it
+// is; each line of the log is JSON, also of libraries, and the last one
+// says that the server stopped.
 func TestNoWireTellsWhereTheStoreIs(t *testing.T) {
 	for kind, start := range stores() {
 		t.Run(kind, func(t *testing.T) {
@@ -97,8 +97,8 @@ func TestNoWireTellsWhereTheStoreIs(t *testing.T) {
 	}
 }
 
-// ask makes a request that is written as in "PUT /v1/orders {}", which has to
-// fail, and returns the answer.
+// ask makes a request that is written as in "PUT /v1/orders {}", which has
+// to fail, and returns the answer.
 func ask(t *testing.T, base, text string) string {
 	words := append(strings.SplitN(text, " ", 3), "")
 	req, err := http.NewRequestWithContext(t.Context(), words[0], base+words[1], strings.NewReader(words[2]))

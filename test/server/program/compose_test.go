@@ -38,9 +38,9 @@ type composed struct {
 }
 
 // TestComposeFile starts what the compose file says as processes of this
-// machine, in its order: it makes the files by the commands at its top, starts
-// both servers, and asks their health checks. The store is PostgreSQL, and in
-// short form a file of SQLite.
+// machine, in its order: it makes the files by the commands at its top,
+// starts both servers, and asks their health checks. The store is
+// PostgreSQL, and in short form a file of SQLite.
 func TestComposeFile(t *testing.T) {
 	const folder = "../../../deploy/compose"
 	data, err := os.ReadFile(folder + "/compose.yaml")

@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// runAs runs the program over a store, and returns its exit code and what it
-// printed.
+// runAs runs the program over a store, and returns its exit code and what
+// it printed.
 func runAs(t *testing.T, url string, args ...string) (code int, out string) {
 	t.Helper()
 	cmd := exec.Command(servers.Program(t, servers.Snowfence), args...)
@@ -28,8 +28,9 @@ func runAs(t *testing.T, url string, args ...string) (code int, out string) {
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
-// TestDoctorMayOnlyRead looks at PostgreSQL with a role that may only read, and
-// changes nothing: not an empty database, and not one whose data was restored.
+// TestDoctorMayOnlyRead looks at PostgreSQL with a role that may only read,
+// and changes nothing: not an empty database, and not one whose data was
+// restored.
 func TestDoctorMayOnlyRead(t *testing.T) {
 	p := servers.StartPostgres(t)
 	db := p.NewDatabase(t)
@@ -62,8 +63,8 @@ func TestDoctorMayOnlyRead(t *testing.T) {
 	expect(as("half"), 3, "store-rights: finding: the role has SELECT, INSERT on the tables")
 	expect(owner, 0, "good: .*store-rights")
 
-	// A row that no swap wrote: programs give the data another identity, doctor
-	// does not.
+	// A row that no swap wrote: programs give the data another identity,
+	// doctor does not.
 	p.SQL(t, db, "UPDATE snowfence_lease SET label = 'by hand'")
 	const state = "SELECT string_agg(name || '=' || value, ',' ORDER BY name) FROM snowfence_meta"
 	before := p.SQL(t, db, state)
@@ -75,8 +76,8 @@ func TestDoctorMayOnlyRead(t *testing.T) {
 	}
 }
 
-// TestWhatAnswered: an error names first what the server answered, also where
-// TLS failed before.
+// TestWhatAnswered: an error names first what the server answered, also
+// where TLS failed before.
 func TestWhatAnswered(t *testing.T) {
 	p := servers.StartPostgres(t)
 	p.SQL(t, "postgres", "CREATE USER app PASSWORD 'right'; GRANT CREATE ON SCHEMA public TO app")
@@ -106,8 +107,8 @@ func TestWhatAnswered(t *testing.T) {
 	for url, want := range map[string]string{
 		at("another", "postgres"): "the password is wrong",
 		at("right", "none"):       "the database does not exist",
-		// Longer than by default, so that a slow machine can still see that the
-		// server answers.
+		// Longer than by default, so that a slow machine can still see that
+		// the server answers.
 		at("right", "postgres?connect_timeout=10s"): "another session locks snowfence_lease",
 	} {
 		for _, command := range [][]string{{"lease", "list"}, {"doctor"}} {

@@ -97,8 +97,8 @@ func TestImport(t *testing.T) {
 // port is what stands behind the colon of an address.
 func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
-// TestMovePages runs the statements of docs/move/leaf.md: each reads the first
-// number above those of the old programs.
+// TestMovePages runs the statements of docs/move/leaf.md: each reads the
+// first number above those of the old programs.
 func TestMovePages(t *testing.T) {
 	m := servers.StartMariaDB(t)
 	page, err := os.ReadFile("../../../docs/move/leaf.md")

@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// The process ended when its store did not answer, and a pod that ends again
-// and again waits up to five minutes. Now it listens, says why it is not ready,
-// and goes on when the store comes.
+// The process ended when its store did not answer, and a pod that ends
+// again and again waits up to five minutes. Now it listens, says why it is
+// not ready, and goes on when the store comes.
 func TestStoreComesLater(t *testing.T) {
 	for kind, start := range stores() {
 		t.Run(kind, func(t *testing.T) {

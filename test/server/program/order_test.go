@@ -20,15 +20,16 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// skew is the largest skew of the namespace, and how far apart the clocks are.
+// skew is the largest skew of the namespace, and how far apart the clocks
+// are.
 const skew = time.Second
 
-// TestOrder asks two servers of a namespace with one node, all the time. The
-// server with the node is killed and frozen again and again, and the clocks
-// differ by the largest skew. An answer to a call that began after another one
-// ended is higher. The last server to be frozen goes on at once: until its
-// clock, which is behind, is where the node was taken over, order may break,
-// and not later.
+// TestOrder asks two servers of a namespace with one node, all the time.
+// The server with the node is killed and frozen again and again, and the
+// clocks differ by the largest skew. An answer to a call that began after
+// another one ended is higher. The last server to be frozen goes on at
+// once: until its clock, which is behind, is where the node was taken over,
+// order may break, and not later.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	rounds := 10
@@ -78,8 +79,8 @@ func TestOrder(t *testing.T) {
 	wg.Wait()
 }
 
-// mayBreak freezes the server whose clock is behind, and lets it go on at once
-// when the other one answers.
+// mayBreak freezes the server whose clock is behind, and lets it go on at
+// once when the other one answers.
 func (o *order) mayBreak(t *testing.T, pair []*oracle) {
 	holder, other := o.holder(t, pair)
 	if !holder.behind {
@@ -190,8 +191,8 @@ type oracle struct {
 	behind  bool
 }
 
-// newOracle starts a server. One that is behind runs unchanged, too: qemu runs
-// it, and libfaketime stands between qemu and the system.
+// newOracle starts a server. One that is behind runs unchanged, too: qemu
+// runs it, and libfaketime stands between qemu and the system.
 func newOracle(t *testing.T, store string, behind bool) *oracle {
 	t.Helper()
 	ports := servers.Ports(t, 2)

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestChangedPassword changes a password in the store and in its file, and ends
-// all connections: the server goes on.
+// TestChangedPassword changes a password in the store and in its file, and
+// ends all connections: the server goes on.
 func TestChangedPassword(t *testing.T) {
 	for kind, start := range map[string]func(*testing.T) (url string, set func(password string)){
 		"PostgreSQL": func(t *testing.T) (string, func(string)) {

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// password is the password of the user app of all servers. The scripts check
-// that it is never shown.
+// password is the password of the user app of all servers. The scripts
+// check that it is never shown.
 const password = "Zq9/Xk7&w"
 
 // escaped is the password as it stands in a URL.

@@ -16,9 +16,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// A token takes nodes and gives them back without a word of their use. Of those
-// that nobody else can use it never has more than its limit, in each store, in
-// units and without. The limits are drawn.
+// A token takes nodes and gives them back without a word of their use. Of
+// those that nobody else can use it never has more than its limit, in each
+// store, in units and without. The limits are drawn.
 func TestNodesGivenBackCountInEachStore(t *testing.T) {
 	all := stores()
 	all["sqlite"] = func(t testing.TB) (stopped, string) {
@@ -60,8 +60,8 @@ type quota struct {
 	base string
 }
 
-// take takes nodes for five seconds each, one after the other, until it has had
-// twice its limit.
+// take takes nodes for five seconds each, one after the other, until it has
+// had twice its limit.
 func (q quota) take(namespace string, limit int) {
 	q.Helper()
 	var ends []time.Time // of the nodes that it got

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// readerLists lists and shows with the user reader, who may only read: lease
-// list failed for it.
+// readerLists lists and shows with the user reader, who may only read:
+// lease list failed for it.
 func readerLists(t *testing.T, owner string) {
 	t.Helper()
 	for _, args := range []string{"new --node 7", "sequence create read"} {

@@ -31,9 +31,9 @@ func readPage(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestReadme builds the programs of docs/start/go.md as they stand there, and
-// runs each twice: in an empty folder, and on a new store. README shows lines
-// and calls of these programs only.
+// TestReadme builds the programs of docs/start/go.md as they stand there,
+// and runs each twice: in an empty folder, and on a new store. README shows
+// lines and calls of these programs only.
 func TestReadme(t *testing.T) {
 	pg, maria := servers.StartPostgres(t), servers.StartMariaDB(t)
 	etcd, redis := servers.StartEtcd(t), servers.StartRedis(t)
@@ -130,8 +130,8 @@ func runsTwice(t *testing.T, program, setting string) {
 	}
 }
 
-// TestAgents compiles the program that AGENTS.md has for those who write code
-// with Snowfence.
+// TestAgents compiles the program that AGENTS.md has for those who write
+// code with Snowfence.
 func TestAgents(t *testing.T) {
 	blocks := goBlock.FindAllStringSubmatch(readPage(t, "AGENTS.md"), -1)
 	if len(blocks) == 0 {
@@ -148,9 +148,9 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// TestReadmeTry runs what README says under "Try it" in a fresh clone. The last
-// command runs this test, so here it only has to be what continuous integration
-// runs.
+// TestReadmeTry runs what README says under "Try it" in a fresh clone. The
+// last command runs this test, so here it only has to be what continuous
+// integration runs.
 func TestReadmeTry(t *testing.T) {
 	git := servers.Need(t, "git", "git")[0]
 	_, text, _ := strings.Cut(readPage(t, "README.md"), "## Try it\n")

@@ -21,8 +21,8 @@ var (
 	made    = regexp.MustCompile(`[0-9]{15,19}`)
 )
 
-// TestStartServer starts the server of docs/start/server.md on free ports, and
-// compares what it says and answers with that page and with
+// TestStartServer starts the server of docs/start/server.md on free ports,
+// and compares what it says and answers with that page and with
 // docs/reference/protocols.md.
 func TestStartServer(t *testing.T) {
 	redis := servers.Need(t, "redis-server", "redis-cli")[0]
@@ -99,8 +99,8 @@ func TestStartServer(t *testing.T) {
 // spaced is a text with single spaces, because the server aligns its lines.
 func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// same reports whether an answer is a page's, but for IDs, for spaces, and for
-// what the page leaves out by "…".
+// same reports whether an answer is a page's, but for IDs, for spaces, and
+// for what the page leaves out by "…".
 func same(got, page string) bool {
 	bare := func(s string) string { return strings.Join(strings.Fields(made.ReplaceAllString(s, "ID")), "") }
 	got = bare(got)
@@ -114,7 +114,8 @@ func same(got, page string) bool {
 	return got == ""
 }
 
-// curl does what the program of this name does with -H, -d, -X and an address.
+// curl does what the program of this name does with -H, -d, -X and an
+// address.
 func curl(ctx context.Context, args []string) (string, error) {
 	method, asked, body, url := http.MethodGet, "", "", ""
 	header := http.Header{}

@@ -20,10 +20,10 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestUpgrade does what docs/operate/upgrade.md says, forth and back, with a
-// program of the next format: programs of both versions run over one store, and
-// no ID comes twice. Only who asks the agent for IDs sees errors. The way back
-// ends when the later one has changed the namespace.
+// TestUpgrade does what docs/operate/upgrade.md says, forth and back, with
+// a program of the next format: programs of both versions run over one
+// store, and no ID comes twice. Only who asks the agent for IDs sees
+// errors. The way back ends when the later one has changed the namespace.
 func TestUpgrade(t *testing.T) {
 	servers.Later(t)
 	now, next := servers.Program(t, servers.Snowfence), nextProgram(t)

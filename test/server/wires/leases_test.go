@@ -8,9 +8,10 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// A generator in another language that follows docs/reference/specification.md
-// makes no ID twice: over renewals whose answer is lost, a node that is given
-// to another program, and nodes given back.
+// A generator in another language that follows
+// docs/reference/specification.md makes no ID twice: over renewals whose
+// answer is lost, a node that is given to another program, and nodes given
+// back.
 func TestLeasesBySpecification(t *testing.T) {
 	t.Parallel() // it mostly waits for a grant to end
 	python := servers.Need(t, "python", "python3")[0]

@@ -18,7 +18,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// maker makes IDs one after the other, and notes the longest time without one.
+// maker makes IDs one after the other, and notes the longest time without
+// one.
 type maker struct {
 	next func(context.Context) (snowfence.ID, error)
 	ids  []snowfence.ID
@@ -43,10 +44,11 @@ func (m *maker) run(ctx context.Context) error {
 	}
 }
 
-// The Go client as it is used between machines: TLS with an authority of one's
-// own, a token, and three addresses, of which the first is unused, and the
-// server at the second is killed while IDs are made and leases renewed. Every
-// ID is made once, and neither the generator nor the source fails.
+// The Go client as it is used between machines: TLS with an authority of
+// one's own, a token, and three addresses, of which the first is unused,
+// and the server at the second is killed while IDs are made and leases
+// renewed. Every ID is made once, and neither the generator nor the source
+// fails.
 func TestRemote(t *testing.T) {
 	certs := servers.NewCerts(t)
 	secure := certs.Client()

@@ -1,5 +1,6 @@
-// Package wires runs the server as it is built, and talks to it as users do:
-// with the clients of Redis in several languages, over servers that are killed.
+// Package wires runs the server as it is built, and talks to it as users
+// do: with the clients of Redis in several languages, over servers that are
+// killed.
 package wires
 
 import (
@@ -33,7 +34,8 @@ type served struct {
 	http, resp string
 }
 
-// serve starts a server over a store, with one token that may do everything.
+// serve starts a server over a store, with one token that may do
+// everything.
 func serve(t *testing.T, store string) *served {
 	return serveWith(t, store, "http", http.DefaultClient)
 }
@@ -94,7 +96,8 @@ func (s *served) do(t *testing.T, method, path, body string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// one starts a server with an embedded file, which has the namespace default.
+// one starts a server with an embedded file, which has the namespace
+// default.
 func one(t *testing.T) *served {
 	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "wires.db"))
 	if code, body := s.do(t, "PUT", "/v1/default", "{}"); code != 200 { // the server made it
@@ -140,8 +143,8 @@ func TestRedisCLI(t *testing.T) {
 	}
 }
 
-// redisClient asks each command once: a command that is sent twice takes two
-// numbers.
+// redisClient asks each command once: a command that is sent twice takes
+// two numbers.
 func redisClient(t *testing.T, address, password string) rueidis.Client {
 	t.Helper()
 	c, err := rueidis.NewClient(rueidis.ClientOption{

@@ -16,8 +16,8 @@ import (
 // writers is how many connections insert at once.
 const writers = 16
 
-// days is the time that the rows of a table have: row i of n was made at i/n of
-// it.
+// days is the time that the rows of a table have: row i of n was made at
+// i/n of it.
 const days = 20
 
 // A kind of key. Times are the rows', not the measurement's.
@@ -26,12 +26,12 @@ type kind struct {
 	postgres string // type of the column
 	mariadb  string
 
-	// key returns the key of a row as SQL has it; "" when the database makes
-	// it.
+	// key returns the key of a row as SQL has it; "" when the database
+	// makes it.
 	key func(made time.Time, writer int, n uint64) string
 
-	// low returns a key below the keys of a time and above the earlier ones;
-	// nil where keys have no order of time.
+	// low returns a key below the keys of a time and above the earlier
+	// ones; nil where keys have no order of time.
 	low func(at time.Time) string
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/dynamostore"
 )
 
-// A program makes IDs, and keeps its lease in a table of DynamoDB. The page has
-// these lines.
+// A program makes IDs, and keeps its lease in a table of DynamoDB. The page
+// has these lines.
 func Example() {
 	if err := run(context.Background()); err != nil {
 		log.Fatal(err)

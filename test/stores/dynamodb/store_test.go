@@ -108,8 +108,8 @@ func nonce(t *testing.T, st store.Store) string {
 	return rs[0].Nonce
 }
 
-// A write whose answer is lost is done or not, and is sent once: the second one
-// would find the first, and take it for another's.
+// A write whose answer is lost is done or not, and is sent once: the second
+// one would find the first, and take it for another's.
 func TestLostAnswer(t *testing.T) {
 	h := &hooked{operation: "PutItem", change: func(int, map[string]any) (int, error) { return 0, io.ErrUnexpectedEOF }}
 	direct, st := through(t, h)
@@ -178,8 +178,8 @@ func TestKeysLeftForLater(t *testing.T) {
 	}
 }
 
-// A backup is restored as another table. That is noticed even if it gets the
-// old name and has all its items.
+// A backup is restored as another table. That is noticed even if it gets
+// the old name and has all its items.
 func TestRestoredTable(t *testing.T) {
 	address := amazon.StartDynamoDB(t)
 	c, name := amazon.DynamoDB(address, nil), "ids"
@@ -250,8 +250,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// The page says what a renewal takes: a write, two reads, and a description of
-// the table.
+// The page says what a renewal takes: a write, two reads, and a description
+// of the table.
 func TestCallsOfARenewal(t *testing.T) {
 	address, seen := amazon.StartDynamoDB(t), map[string]int{}
 	amazon.NewTable(t, amazon.DynamoDB(address, nil), "ids")

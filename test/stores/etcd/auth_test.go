@@ -172,8 +172,8 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestGrantPermission runs the command that the error of a user without rights
-// says.
+// TestGrantPermission runs the command that the error of a user without
+// rights says.
 func TestGrantPermission(t *testing.T) {
 	t.Parallel()
 	m := guarded(t, "other/")

@@ -62,8 +62,8 @@ func TestCorruptMember(t *testing.T) {
 		t.Fatalf("member %d is wrong, and etcdctl says %s", id, text)
 	}
 	bad.Kill()
-	// A proposal that was under way to the killed leader gets no answer, hence
-	// tries with a limit each.
+	// A proposal that was under way to the killed leader gets no answer,
+	// hence tries with a limit each.
 	try := func(done error, change func(context.Context) error) {
 		t.Helper()
 		healthy.Ready(t, func() error {
@@ -97,8 +97,8 @@ func TestCorruptMember(t *testing.T) {
 	swap(t, openStore(t, servers.EtcdClient(t, members[0], members[1], fresh), "corrupt"), writes)
 }
 
-// TestNoAnswer stops the only member: the error says how long was waited, and
-// when the member is back, all is well.
+// TestNoAnswer stops the only member: the error says how long was waited,
+// and when the member is back, all is well.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	m := servers.StartEtcd(t)

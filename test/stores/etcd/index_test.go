@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// A record is one key, however often it is written, and a key that is none of
-// the store's is named.
+// A record is one key, however often it is written, and a key that is none
+// of the store's is named.
 func TestKeysOfARecord(t *testing.T) {
 	t.Parallel()
 	c := servers.EtcdClient(t, servers.StartEtcd(t))

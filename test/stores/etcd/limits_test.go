@@ -58,8 +58,8 @@ func (t *counted) Commit() (*clientv3.TxnResponse, error) {
 	return resp, err
 }
 
-// TestTransactionLength writes as many records in one transaction as a server
-// allows: the default, and fewer.
+// TestTransactionLength writes as many records in one transaction as a
+// server allows: the default, and fewer.
 func TestTransactionLength(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -119,8 +119,8 @@ func TestTransactionLength(t *testing.T) {
 	}
 }
 
-// TestTransactionTooShort has a server that allows too few operations, which
-// the error says.
+// TestTransactionTooShort has a server that allows too few operations,
+// which the error says.
 func TestTransactionTooShort(t *testing.T) {
 	t.Parallel()
 	st := openStore(t, servers.EtcdClient(t, servers.StartEtcd(t, "--max-txn-ops=2")), "limits")
@@ -148,8 +148,8 @@ func TestLargeRequests(t *testing.T) {
 	swap(t, openStore(t, larger, "limits"), tooLarge)
 }
 
-// TestNoSpace fills the database: renewals fail with what to do, and go on when
-// it was done.
+// TestNoSpace fills the database: renewals fail with what to do, and go on
+// when it was done.
 func TestNoSpace(t *testing.T) {
 	t.Parallel()
 	member := servers.StartEtcd(t, "--quota-backend-bytes=4194304", "--auto-compaction-retention=5m")
@@ -183,8 +183,8 @@ func TestNoSpace(t *testing.T) {
 	swap(t, st, writes)
 }
 
-// twice sends each transaction that writes twice, as a proxy may that got no
-// answer to the first.
+// twice sends each transaction that writes twice, as a proxy may that got
+// no answer to the first.
 type twice struct{ clientv3.KV }
 
 func (k twice) Txn(ctx context.Context) clientv3.Txn { return &repeated{kv: k.KV, ctx: ctx} }
@@ -210,8 +210,8 @@ func (r *repeated) Commit() (resp *clientv3.TxnResponse, err error) {
 	return resp, nil
 }
 
-// TestRepeatedWrite has writes that reach the server twice. Each was done, and
-// none is lost to itself; but the same swap in a later call is.
+// TestRepeatedWrite has writes that reach the server twice. Each was done,
+// and none is lost to itself; but the same swap in a later call is.
 func TestRepeatedWrite(t *testing.T) {
 	t.Parallel()
 	cl := servers.EtcdClient(t, servers.StartEtcd(t))

@@ -50,9 +50,9 @@ func etcdctl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestSetBackWhileHeld deletes keys under living holders: they are sealed and
-// go on above all that was granted. test/stores/faults puts old data back in
-// all other ways.
+// TestSetBackWhileHeld deletes keys under living holders: they are sealed
+// and go on above all that was granted. test/stores/faults puts old data
+// back in all other ways.
 func TestSetBackWhileHeld(t *testing.T) {
 	t.Parallel()
 	for name, back := range map[string]func(t *testing.T, m *servers.Etcd) (finish func()){

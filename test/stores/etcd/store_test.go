@@ -16,8 +16,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// stores returns a function that opens empty stores: each has a prefix of its
-// own.
+// stores returns a function that opens empty stores: each has a prefix of
+// its own.
 func stores(c *clientv3.Client) func(*testing.T) store.Store {
 	var n atomic.Int64
 	return func(t *testing.T) store.Store { return openStore(t, c, fmt.Sprint("test", n.Add(1))) }
@@ -38,8 +38,8 @@ func TestConformance(t *testing.T) {
 	storetest.RunCounts(t, open)
 }
 
-// calm are flags with which members of a busy machine do not take their leader
-// for dead.
+// calm are flags with which members of a busy machine do not take their
+// leader for dead.
 var calm = []string{"--heartbeat-interval=500", "--election-timeout=5000"}
 
 func TestConformanceCluster(t *testing.T) {

@@ -35,9 +35,9 @@ func (d *day) scrape() {
 
 var raisedAlert = regexp.MustCompile(`alertname="?(\w+)`)
 
-// alerts returns the alerts of our rules whose condition held at the last of
-// some scrapes, by Prometheus's own tool: what is expected is nothing, and it
-// says what it has got.
+// alerts returns the alerts of our rules whose condition held at the last
+// of some scrapes, by Prometheus's own tool: what is expected is nothing,
+// and it says what it has got.
 func alerts(t testing.TB, scrapes []map[string]string) []string {
 	t.Helper()
 	promtool := servers.Need(t, "prometheus", "promtool")[0]

@@ -21,9 +21,9 @@ type verdict struct {
 }
 
 // judge audits what all workers made. Four things must hold: no ID is there
-// twice; the IDs of each process rise; no two processes used the same tick of
-// the same node; and each ID lies below an end that the store had acknowledged
-// to its process, where the process says so.
+// twice; the IDs of each process rise; no two processes used the same tick
+// of the same node; and each ID lies below an end that the store had
+// acknowledged to its process, where the process says so.
 func judge(t testing.TB, s *snowfence.Scheme, ws []*worker) verdict {
 	t.Helper()
 	a, err := audit.New(audit.Options{Scheme: s})
@@ -68,8 +68,8 @@ type stretch struct {
 	worker            int
 }
 
-// stretches takes the IDs of a worker apart. A pause ends a stretch, because
-// another process may have the node then.
+// stretches takes the IDs of a worker apart. A pause ends a stretch,
+// because another process may have the node then.
 func stretches(s *snowfence.Scheme, number int, w *worker) (used []stretch, wrong []string) {
 	ends := map[int64]int64{} // by node, what was acknowledged at most
 	for _, g := range w.grants {
@@ -101,8 +101,8 @@ func stretches(s *snowfence.Scheme, number int, w *worker) (used []stretch, wron
 	return used, wrong[:min(len(wrong), 5)]
 }
 
-// TestAuditFinds is the control of all the others: two processes that take the
-// same static number are caught, and so is an ID past what was granted.
+// TestAuditFinds is the control of all the others: two processes that take
+// the same static number are caught, and so is an ID past what was granted.
 func TestAuditFinds(t *testing.T) {
 	t.Parallel()
 	s := twitter(t)
@@ -110,8 +110,8 @@ func TestAuditFinds(t *testing.T) {
 	for i := range 2 {
 		ws = append(ws, launch(t, fmt.Sprint("static ", i), nil, holderPath(t), "-static", "-node", "7"))
 	}
-	// With eight IDs every ten milliseconds each, they meet in a tick before
-	// long, and both begin with sequence number 0 there.
+	// With eight IDs every ten milliseconds each, they meet in a tick
+	// before long, and both begin with sequence number 0 there.
 	within(t, time.Minute, "two processes with one number are caught", func() bool {
 		v := judge(t, s, ws)
 		return v.duplicates > 0 && strings.Contains(strings.Join(v.wrong, "\n"), "made more than once") &&

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// birth lets ten processes at once be the first users of a store that is empty,
-// which make its tables and the namespace, and kills them in the middle of it,
-// again and again. Ten others find a store that works, and no ID is made twice
-// by any of them.
+// birth lets ten processes at once be the first users of a store that is
+// empty, which make its tables and the namespace, and kills them in the
+// middle of it, again and again. Ten others find a store that works, and no
+// ID is made twice by any of them.
 func birth(t *testing.T, tg *target) {
 	rounds := 1
 	if *long {

@@ -13,9 +13,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestClockGlitch steps the clock of a running server for three seconds, ahead
-// and behind by up to a day, over a store that has a clock. IDs go on at most a
-// ttl after the clock is right again.
+// TestClockGlitch steps the clock of a running server for three seconds,
+// ahead and behind by up to a day, over a store that has a clock. IDs go on
+// at most a ttl after the clock is right again.
 func TestClockGlitch(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

@@ -19,9 +19,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// stepped is the snowfence program, unchanged, with a wall clock that the test
-// sets while it runs: qemu runs it, and libfaketime stands between qemu and the
-// system. The monotonic clock stays as it is.
+// stepped is the snowfence program, unchanged, with a wall clock that the
+// test sets while it runs: qemu runs it, and libfaketime stands between
+// qemu and the system. The monotonic clock stays as it is.
 type stepped struct {
 	*worker
 	file string // holds the offset of its clock
@@ -71,9 +71,9 @@ func recordOf(ctx context.Context, t testing.TB, st store.Store, w *worker) (sto
 }
 
 // TestClockSteps steps the clocks of running programs by a second, half a
-// minute and an hour, forth and back, one ahead of the true time and one behind
-// it, beside a third whose clock is right. Nothing stops for it, and no ID is
-// made twice.
+// minute and an hour, forth and back, one ahead of the true time and one
+// behind it, beside a third whose clock is right. Nothing stops for it, and
+// no ID is made twice.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	for _, kind := range clockKinds() {
@@ -134,8 +134,8 @@ func TestClockSteps(t *testing.T) {
 			for _, w := range ws {
 				within(t, patience, w.name+" ends", func() bool { return !w.alive() })
 			}
-			// The node that was ahead is used up for an hour. Who wants just
-			// that one is told; others get another.
+			// The node that was ahead is used up for an hour. Who wants
+			// just that one is told; others get another.
 			told := launch(t, "wants that node",
 				nil, snowfencePath(t), "new", "--store", tg.programURL(), "--node", strconv.FormatInt(held.Node, 10))
 			other := launch(t, "wants any node",
@@ -170,8 +170,8 @@ func signed(d time.Duration) string {
 	return fmt.Sprintf("%s%d s", sign, d/time.Second)
 }
 
-// clockKinds are the stores over which clocks are stepped: those that have no
-// time of their own to compare with.
+// clockKinds are the stores over which clocks are stepped: those that have
+// no time of their own to compare with.
 func clockKinds() []string {
 	if !*long {
 		return []string{"SQLite"}
@@ -179,9 +179,9 @@ func clockKinds() []string {
 	return []string{"SQLite", "etcd"}
 }
 
-// TestClockOff steps the clock of a running program forth by more than the skew
-// that its store, which has a clock, allows. It stops, and says why; one beside
-// it, whose clock is right, goes on.
+// TestClockOff steps the clock of a running program forth by more than the
+// skew that its store, which has a clock, allows. It stops, and says why;
+// one beside it, whose clock is right, goes on.
 func TestClockOff(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"Redis"}

@@ -33,7 +33,8 @@ type day struct {
 	scrapes           []map[string]string
 }
 
-// trouble is a row of the page's table: a fault, and what is special about it.
+// trouble is a row of the page's table: a fault, and what is special about
+// it.
 type trouble struct {
 	name    string
 	store   string // a key of targets
@@ -197,8 +198,8 @@ func (d *day) look(t *testing.T, want []string) (got, missing []string) {
 	return got, missing
 }
 
-// alike reports whether a text is a page's, but for what the page leaves out by
-// "…".
+// alike reports whether a text is a page's, but for what the page leaves
+// out by "…".
 func alike(got, page string) bool {
 	parts := strings.Split(page, "…")
 	for i := range parts {

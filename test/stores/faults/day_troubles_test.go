@@ -143,8 +143,8 @@ func (d *day) run(t testing.TB, args ...string) {
 	}
 }
 
-// guess sends wrong passwords over the Redis protocol, until the server hangs
-// up or ctx ends.
+// guess sends wrong passwords over the Redis protocol, until the server
+// hangs up or ctx ends.
 func (d *day) guess(ctx context.Context) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", d.resp)
 	if err != nil {
@@ -159,8 +159,8 @@ func (d *day) guess(ctx context.Context) {
 	}
 }
 
-// hoard keeps a connection of a token that wants them all, and tries to get one
-// until ctx ends.
+// hoard keeps a connection of a token that wants them all, and tries to get
+// one until ctx ends.
 func (d *day) hoard(ctx context.Context) {
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", d.resp)
@@ -175,9 +175,9 @@ func (d *day) hoard(ctx context.Context) {
 	}
 }
 
-// load asks for IDs over the Redis protocol without a pause, until the server
-// hangs up, and returns the different errors that it read. It calls begun when
-// it has read an answer, or cannot.
+// load asks for IDs over the Redis protocol without a pause, until the
+// server hangs up, and returns the different errors that it read. It calls
+// begun when it has read an answer, or cannot.
 func (d *day) load(begun func()) string {
 	defer begun()
 	conn, err := net.Dial("tcp", d.resp)

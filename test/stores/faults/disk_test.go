@@ -15,8 +15,8 @@ import (
 type disk struct{ dir string }
 
 // newDisk mounts a file system of some size, such as "16m", and lets the
-// temporary folders of this test be there, as long as they are asked for while
-// start runs. It needs the namespace that TestMain makes, or root.
+// temporary folders of this test be there, as long as they are asked for
+// while start runs. It needs the namespace that TestMain makes, or root.
 func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 	t.Helper()
 	temporary.Lock()
@@ -57,8 +57,8 @@ func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 	return d
 }
 
-// temporary is held while the process's folder for temporary files is a test's,
-// and by tests that make one there.
+// temporary is held while the process's folder for temporary files is a
+// test's, and by tests that make one there.
 var temporary sync.Mutex
 
 // tempDir is t.TempDir on the machine's own disk.
@@ -78,7 +78,8 @@ func ownDisk(t testing.TB, do func()) {
 	do()
 }
 
-// fill leaves no byte of room, until the function that it returns is called.
+// fill leaves no byte of room, until the function that it returns is
+// called.
 func (d *disk) fill(t testing.TB) (free func()) {
 	t.Helper()
 	path := filepath.Join(d.dir, "filler")
@@ -101,8 +102,8 @@ func (d *disk) fill(t testing.TB) (free func()) {
 	}
 }
 
-// readOnly mounts the file system anew, for reading only. Nothing in it may be
-// open for writing.
+// readOnly mounts the file system anew, for reading only. Nothing in it may
+// be open for writing.
 func (d *disk) readOnly(t testing.TB) {
 	t.Helper()
 	if err := syscall.Mount("", d.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {

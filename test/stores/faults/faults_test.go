@@ -29,13 +29,14 @@ func hasDisk(tg *target) bool   { return tg.disk != nil }
 func hasGate(tg *target) bool   { return tg.gate != nil }
 func hasEtcd(tg *target) bool   { return tg.etcd != nil }
 
-// hasFiles are targets whose server, or whose workers, write files that a test
-// can slow down.
+// hasFiles are targets whose server, or whose workers, write files that a
+// test can slow down.
 func hasFiles(tg *target) bool { return tg.pids != nil || tg.link == nil }
 
 var throttled = regexp.MustCompile(`429|ProvisionedThroughputExceeded|SlowDown`)
 
-// not matches what the lease logs when a renewal fails, whatever the reason.
+// not matches what the lease logs when a renewal fails, whatever the
+// reason.
 var notRenewed = regexp.MustCompile(`lease (not renewed|lost)`)
 
 var faults = []fault{
@@ -151,10 +152,10 @@ var faults = []fault{
 	},
 }
 
-// TestFaults lets processes make IDs from each kind of store while one fault
-// after the other befalls it. No ID is made twice over all of it, generation
-// stops where the store can no longer be asked, at what it had acknowledged,
-// and goes on by itself after the fault.
+// TestFaults lets processes make IDs from each kind of store while one
+// fault after the other befalls it. No ID is made twice over all of it,
+// generation stops where the store can no longer be asked, at what it had
+// acknowledged, and goes on by itself after the fault.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for k, kind := range slices.Sorted(maps.Keys(targets)) {
@@ -180,8 +181,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// killHolder kills a worker and starts two: one takes over its node, whose last
-// grant has not run out, and one takes any.
+// killHolder kills a worker and starts two: one takes over its node, whose
+// last grant has not run out, and one takes any.
 func killHolder(t testing.TB, sc *scene) func() {
 	w := sc.workers[0]
 	node := sc.node(t, w)
@@ -214,8 +215,8 @@ func stopHolder(t testing.TB, sc *scene) func() {
 	return nil
 }
 
-// takeOver stops a worker, gives its node to another, and lets it go on while
-// the other works.
+// takeOver stops a worker, gives its node to another, and lets it go on
+// while the other works.
 func takeOver(t testing.TB, sc *scene) func() {
 	w := sc.workers[0]
 	w.signal(t, syscall.SIGSTOP)
@@ -231,8 +232,8 @@ func takeOver(t testing.TB, sc *scene) func() {
 }
 
 // readOnly makes the server refuse writes, or lets the writes of those who
-// write the file themselves fail as on a disk that the system mounted read-only
-// after an error.
+// write the file themselves fail as on a disk that the system mounted
+// read-only after an error.
 func readOnly(t testing.TB, sc *scene) func() {
 	if sc.readOnly == nil {
 		return tamper(t, sc.writers(), "pwrite64,ftruncate,fallocate", "error=EROFS")

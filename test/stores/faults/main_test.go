@@ -28,8 +28,8 @@ const inside = "SNOWFENCE_FAULTS_INSIDE"
 
 // TestMain runs the tests in a mount namespace of their own, where they may
 // mount small file systems to fill up, also for a user who is not root; and
-// nothing is left mounted when they end, however they end. Most tests wait for
-// most of their time, hence many at once.
+// nothing is left mounted when they end, however they end. Most tests wait
+// for most of their time, hence many at once.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv(inside) == "" {
@@ -62,8 +62,8 @@ func again() (int, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Unshareflags: syscall.CLONE_NEWNS}
 	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
-		// The same user, with the one capability that mounting needs, in here
-		// only. Servers that refuse root are content.
+		// The same user, with the one capability that mounting needs, in
+		// here only. Servers that refuse root are content.
 		const sysAdmin = 21
 		cmd.SysProcAttr = &syscall.SysProcAttr{
 			Pdeathsig: syscall.SIGKILL, Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
@@ -97,7 +97,8 @@ func program(t testing.TB, pkg string) string {
 	return servers.Program(t, pkg)
 }
 
-// The programs that make IDs: one over the library, and the one that users run.
+// The programs that make IDs: one over the library, and the one that users
+// run.
 func holderPath(t testing.TB) string {
 	return program(t, "github.com/snowfence/snowfence/test/stores/faults/holder")
 }

@@ -77,8 +77,8 @@ func text(t testing.TB, o map[string]any) string {
 	return string(b)
 }
 
-// kubernetesObjects deletes all objects, and makes those of a backup again, as
-// a tool for backups does: what a program made in between stays.
+// kubernetesObjects deletes all objects, and makes those of a backup again,
+// as a tool for backups does: what a program made in between stays.
 func kubernetesObjects(t testing.TB) (string, func() func()) {
 	return kubernetesItems(t, func(k *servers.Kubernetes, path string, kept []map[string]any) {
 		if err := k.Ask("DELETE", path, "", nil); err != nil {
@@ -143,8 +143,8 @@ func dynamo(t testing.TB) (c *dynamodb.Client, url string, items func() []map[st
 	return c, amazon.URL("dynamodb", *idsTable, address), items, put
 }
 
-// dynamoTable restores a backup: that makes another table, here after the old
-// one was deleted.
+// dynamoTable restores a backup: that makes another table, here after the
+// old one was deleted.
 func dynamoTable(t testing.TB) (string, func() func()) {
 	c, url, items, put := dynamo(t)
 	return url, func() func() {
@@ -213,8 +213,8 @@ func (b *bucket) save() {
 	}
 }
 
-// back writes what was saved, in another second, because times of S3 have no
-// fractions.
+// back writes what was saved, in another second, because times of S3 have
+// no fractions.
 func (b *bucket) back(without string) {
 	within(b.t, patience, "another second", func() bool { return time.Since(b.at) > 2*time.Second })
 	for key, text := range b.kept {

@@ -26,9 +26,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// way is one in which older data comes under a store. begin starts a store, and
-// returns how it is reached. save keeps its data of this moment, and back puts
-// that under the store.
+// way is one in which older data comes under a store. begin starts a store,
+// and returns how it is reached. save keeps its data of this moment, and
+// back puts that under the store.
 type way struct {
 	store, name string
 	begin       func(t testing.TB) (url string, save func() (back func()))
@@ -43,10 +43,10 @@ type seenBack struct {
 	cells map[[2]string][3]string // by store and way
 }
 
-// TestGoingBack puts older data under stores in every way there is. It prints
-// who notices, and compares that with docs/choose/stores.md. Whoever noticed,
-// "snowfence store restored" has grants begin above what the store has
-// forgotten.
+// TestGoingBack puts older data under stores in every way there is. It
+// prints who notices, and compares that with docs/choose/stores.md. Whoever
+// noticed, "snowfence store restored" has grants begin above what the store
+// has forgotten.
 func TestGoingBack(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/choose/stores.md")
@@ -90,7 +90,8 @@ func TestGoingBack(t *testing.T) {
 }
 
 // promised returns what the page says of a way in the row of its store: the
-// columns are noticed in each case, noticed unless nothing runs, and the rest.
+// columns are noticed in each case, noticed unless nothing runs, and the
+// rest.
 func promised(page, store, name string, who int) string {
 	for line := range strings.Lines(page) {
 		row := strings.Split(line, "|")
@@ -118,8 +119,8 @@ const (
 	ahead  = 10 * time.Minute
 )
 
-// saw plays one cell. All that was granted lasts for minutes, so how long the
-// steps take decides nothing.
+// saw plays one cell. All that was granted lasts for minutes, so how long
+// the steps take decides nothing.
 func (w way) saw(t *testing.T, who int) string {
 	var save func() func()
 	var url string
@@ -180,7 +181,8 @@ func (w way) saw(t *testing.T, who int) string {
 	return "noticed"
 }
 
-// refused are what programs say of a store that they do not use, or no longer.
+// refused are what programs say of a store that they do not use, or no
+// longer.
 var refused = regexp.MustCompile(`UNLOGGED|the store was replaced|no such namespace|changed by something else`)
 
 // opened opens the store of a cell.
@@ -205,8 +207,8 @@ func makeAgain(t testing.TB, url string) {
 	})
 }
 
-// take leases the victim's node as a new program does, which then is killed, or
-// gives it back.
+// take leases the victim's node as a new program does, which then is
+// killed, or gives it back.
 func take(t testing.TB, url string, back bool) (snowfence.Grant, error) {
 	t.Helper()
 	st, done := opened(t, url)
@@ -224,8 +226,8 @@ func take(t testing.TB, url string, back bool) (snowfence.Grant, error) {
 	return g, nil
 }
 
-// holder runs a lease beside. The function that it returns reports whether the
-// lease was renewed, or has ended, after it was called last.
+// holder runs a lease beside. The function that it returns reports whether
+// the lease was renewed, or has ended, after it was called last.
 func holder(t testing.TB, url string) func() bool {
 	st, done := opened(t, url)
 	node := int64(victim + 2)
@@ -254,8 +256,8 @@ func holder(t testing.TB, url string) func() bool {
 	}
 }
 
-// server runs "snowfence serve". It returns whether the server wrote its own
-// record since the last call, and how a node is leased over it.
+// server runs "snowfence serve". It returns whether the server wrote its
+// own record since the last call, and how a node is leased over it.
 func server(t testing.TB, url string) (func() bool, func() (snowfence.Grant, error)) {
 	st, done := opened(t, url)
 	t.Cleanup(func() { _ = done() })

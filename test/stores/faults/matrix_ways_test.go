@@ -19,12 +19,12 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// ways are those of the page. The first of each store is played in short form,
-// too.
+// ways are those of the page. The first of each store is played in short
+// form, too.
 var ways = slices.Concat(allOpen, closed(allOpen))
 
-// closed are the ways of PostgreSQL, where a program may call no function of
-// control or log: see "Managed databases" on the page.
+// closed are the ways of PostgreSQL, where a program may call no function
+// of control or log: see "Managed databases" on the page.
 func closed(all []way) (out []way) {
 	for _, w := range all {
 		if w.store != "PostgreSQL" {
@@ -177,8 +177,8 @@ func sqliteBy(save, back string) beginning {
 	}
 }
 
-// sqliteFiles puts copies of files back: by mv, as the page of operations says,
-// or by cp, which keeps the inode, as a snapshot does.
+// sqliteFiles puts copies of files back: by mv, as the page of operations
+// says, or by cp, which keeps the inode, as a snapshot does.
 func sqliteFiles(how string, suffixes ...string) beginning {
 	return func(t testing.TB) (string, func() func()) {
 		path := filepath.Join(t.TempDir(), "ids.db")

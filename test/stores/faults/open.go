@@ -1,7 +1,7 @@
 // Package faults hurts real stores and real processes while they make IDs,
-// collects what all processes made, and audits it. The package is its tests.
-// The rest is shared with the program in holder, which uses the library as a
-// user's program would.
+// collects what all processes made, and audits it. The package is its
+// tests. The rest is shared with the program in holder, which uses the
+// library as a user's program would.
 package faults
 
 import (

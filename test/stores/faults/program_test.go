@@ -14,10 +14,10 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
-// programs are runs of "snowfence new" that stream IDs while a scene plays, in
-// a namespace of their own. Their leases are as long as the program makes them,
-// so that most faults are over before they are felt; who ends nevertheless is
-// replaced.
+// programs are runs of "snowfence new" that stream IDs while a scene plays,
+// in a namespace of their own. Their leases are as long as the program
+// makes them, so that most faults are over before they are felt; who ends
+// nevertheless is replaced.
 type streams struct {
 	scheme *snowfence.Scheme
 	args   []string

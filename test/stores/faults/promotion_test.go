@@ -14,7 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// pair is two servers over one store, with callers who ask both all the time.
+// pair is two servers over one store, with callers who ask both all the
+// time.
 type pair struct {
 	*testing.T
 	web [2]string
@@ -80,8 +81,9 @@ func (p *pair) goesOn(what string, of ...int) {
 const pairTTL = 3 * time.Second
 
 // TestPromotionUnderServers ends a primary and promotes its standby, which
-// missed the last grants, under two servers. At full length their clocks are 20
-// seconds apart; then one alone is wrong by as much, which it says, and heals.
+// missed the last grants, under two servers. At full length their clocks
+// are 20 seconds apart; then one alone is wrong by as much, which it says,
+// and heals.
 func TestPromotionUnderServers(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartPostgres(t)

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestReadOnlyFile starts programs on a file that cannot be written, because
-// its file system is mounted read-only: they end at once and say why.
+// TestReadOnlyFile starts programs on a file that cannot be written,
+// because its file system is mounted read-only: they end at once and say
+// why.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, "16m", func(*disk) {})

@@ -20,13 +20,14 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// target is a store of one kind that runs, and the ways to hurt it. Ways that a
-// kind does not have are nil.
+// target is a store of one kind that runs, and the ways to hurt it. Ways
+// that a kind does not have are nil.
 type target struct {
 	kind    string
 	url     string // as workers reach it
 	program string // what the snowfence program calls it, where that differs
-	// as the test reaches it, past what is between the workers and the server
+	// as the test reaches it, past what is between the workers and the
+	// server
 	store store.Store
 	fresh func(t testing.TB, round int) (url string) // an empty store beside the other, another one each round
 	link  *link                                      // between the workers and the server
@@ -41,7 +42,8 @@ type target struct {
 	restart  func(t testing.TB)          // the server, until it answers
 	readOnly func(t testing.TB, on bool) // nil when only the disk can be
 	empty    func(t testing.TB)          // gives up room that was taken before, so that a full disk is felt
-	// writes until a full disk is felt, where the server has room in reserve
+	// writes until a full disk is felt, where the server has room in
+	// reserve
 	press func(t testing.TB)
 	lock  func(t testing.TB) (end func()) // holds what writers need
 }
@@ -55,8 +57,8 @@ const (
 	patience = 4 * time.Minute
 )
 
-// scene is a store under faults, one after the other, and the processes that
-// make IDs from it all the while.
+// scene is a store under faults, one after the other, and the processes
+// that make IDs from it all the while.
 type scene struct {
 	*target
 	t       testing.TB // of the whole scene: workers outlive a fault
@@ -67,8 +69,8 @@ type scene struct {
 	vacancy time.Duration // how long a node was without IDs in the last fault, where another process took it over
 }
 
-// limited returns options of a namespace whose floor is raised by seconds after
-// a rollback.
+// limited returns options of a namespace whose floor is raised by seconds
+// after a rollback.
 func limited() *lease.NamespaceOptions {
 	return &lease.NamespaceOptions{MaxTTL: max(ttl, 5*time.Second), MaxSkew: ttl}
 }
@@ -100,7 +102,8 @@ func (sc *scene) hire(args ...string) *worker {
 	return w
 }
 
-// dismiss takes a worker that has ended, or will, out of those that must go on.
+// dismiss takes a worker that has ended, or will, out of those that must go
+// on.
 func (sc *scene) dismiss(w *worker) {
 	sc.workers = slices.DeleteFunc(sc.workers, func(x *worker) bool { return x == w })
 }
@@ -118,8 +121,8 @@ func (sc *scene) works(t testing.TB, w *worker, m mark) {
 	})
 }
 
-// fenced reports whether the last thing a worker's callers got since a mark is
-// an error.
+// fenced reports whether the last thing a worker's callers got since a mark
+// is an error.
 func (w *worker) fenced(m mark) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,11 +130,12 @@ func (w *worker) fenced(m mark) bool {
 	return n > m.errors && (len(w.at) == 0 || w.errors[n-1].at > w.at[len(w.at)-1])
 }
 
-// renewed reports whether a worker was acknowledged three grants since a mark.
+// renewed reports whether a worker was acknowledged three grants since a
+// mark.
 func (w *worker) renewed(m mark) bool { return w.since(m).grants >= 3 }
 
-// programURL is the URL as the snowfence program wants it, with patience where
-// the machine is busy.
+// programURL is the URL as the snowfence program wants it, with patience
+// where the machine is busy.
 func (tg *target) programURL() string {
 	url := cmp.Or(tg.program, tg.url)
 	params := "connect_timeout=60s"
@@ -157,15 +161,15 @@ type fault struct {
 	stops bool           // the store is out of reach, so that generation must stop, at what was acknowledged
 	calm  []string       // kinds of stores that have means to go on for so long, so that it may go on there
 	words *regexp.Regexp // in what a user reads; nil when there is nothing to say
-	// kinds of stores where generation stops after half a minute or so, which
-	// only the long run waits for
+	// kinds of stores where generation stops after half a minute or so,
+	// which only the long run waits for
 	slow  []string
 	holds time.Duration // how long it lasts after it was felt by all
 	long  bool          // only in the long run
 }
 
-// suffer lets a fault happen and heals it. It lasts as long as it takes to be
-// felt: until the workers have stopped, or have renewed in spite of it.
+// suffer lets a fault happen and heals it. It lasts as long as it takes to
+// be felt: until the workers have stopped, or have renewed in spite of it.
 func (sc *scene) suffer(t *testing.T, f fault) {
 	before := map[*worker]mark{} // all since the start, for those that begin later
 	for _, w := range sc.all {
@@ -262,8 +266,8 @@ func (w *worker) firstAfter(when time.Time) time.Duration {
 	return time.Duration(w.at[i]-when.UnixMicro()) * time.Microsecond
 }
 
-// bounded checks the stop against the store itself, where it can be read past
-// the fault: what was made lies below the end that is stored.
+// bounded checks the stop against the store itself, where it can be read
+// past the fault: what was made lies below the end that is stored.
 func (sc *scene) bounded(t *testing.T, before map[*worker]mark) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -300,7 +304,8 @@ func (sc *scene) node(t testing.TB, w *worker) int64 {
 	return p.Node
 }
 
-// finish lets the workers end by themselves and audits everything once more.
+// finish lets the workers end by themselves and audits everything once
+// more.
 func (sc *scene) finish(t *testing.T) {
 	for _, w := range sc.workers {
 		w.signal(t, syscall.SIGTERM)

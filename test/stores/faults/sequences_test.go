@@ -20,7 +20,8 @@ import (
 // taken is a number, and when it was asked for and given.
 type taken struct{ began, ended, number int64 }
 
-// counted is a sequence under faults, and the programs that take its numbers.
+// counted is a sequence under faults, and the programs that take its
+// numbers.
 type counted struct {
 	name   string
 	mode   sequence.Mode
@@ -29,8 +30,8 @@ type counted struct {
 	all    []*worker // also those that ended
 }
 
-// counting is a store under faults, one after the other, and the sequences in
-// it.
+// counting is a store under faults, one after the other, and the sequences
+// in it.
 type counting struct {
 	*target
 	t         testing.TB
@@ -39,10 +40,11 @@ type counting struct {
 	server    *worker // snowfence serve over the store
 }
 
-// TestSequenceFaults lets programs take numbers from each kind of store, and
-// from "snowfence serve" over it, while one fault after the other befalls them.
-// No number comes twice, strict ones rise over all programs, numbers of
-// transactions have no gap, and all programs go on by themselves.
+// TestSequenceFaults lets programs take numbers from each kind of store,
+// and from "snowfence serve" over it, while one fault after the other
+// befalls them. No number comes twice, strict ones rise over all programs,
+// numbers of transactions have no gap, and all programs go on by
+// themselves.
 func TestSequenceFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range slices.Sorted(maps.Keys(targets)) {
@@ -68,8 +70,8 @@ func TestSequenceFaults(t *testing.T) {
 // shortly are the faults that are played without -long.
 var shortly = []string{takersKilled, serverKilled, "the store is killed (SIGKILL) and started again"}
 
-// sameForTakers are parts of the names of faults that ask for nothing that only
-// holders have.
+// sameForTakers are parts of the names of faults that ask for nothing that
+// only holders have.
 var sameForTakers = []string{"taker", "the store is", "partition", "network", "fsync", "locks the file", "disk is full"}
 
 const (
@@ -185,8 +187,8 @@ func (c *counting) goOn(t testing.TB, before map[*worker]int) {
 	}
 }
 
-// felt waits until each program has got an error, or a few numbers in spite of
-// the fault.
+// felt waits until each program has got an error, or a few numbers in spite
+// of the fault.
 func (c *counting) felt(t testing.TB) {
 	before := c.last()
 	errors := map[*worker]int{}
@@ -278,7 +280,8 @@ func (c *counting) finish(t *testing.T) {
 	t.Logf("%s: %d numbers, none twice", c.kind, n)
 }
 
-// check compares all numbers of each sequence, and the order of strict ones.
+// check compares all numbers of each sequence, and the order of strict
+// ones.
 func (c *counting) check(t *testing.T) (all int) {
 	for _, s := range c.sequences {
 		var calls []taken
@@ -302,8 +305,8 @@ func (c *counting) check(t *testing.T) (all int) {
 	return all
 }
 
-// risen compares each call with the highest number of those that ended before
-// it began. Equal times tell nothing.
+// risen compares each call with the highest number of those that ended
+// before it began. Equal times tell nothing.
 func risen(t *testing.T, name string, calls []taken) {
 	byBegin, byEnd := slices.Clone(calls), slices.Clone(calls)
 	slices.SortFunc(byBegin, func(a, b taken) int { return int(a.began - b.began) })
@@ -320,8 +323,8 @@ func risen(t *testing.T, name string, calls []taken) {
 	}
 }
 
-// checkBills looks for gaps among the bills, and for bills that a program was
-// told of and that are not there.
+// checkBills looks for gaps among the bills, and for bills that a program
+// was told of and that are not there.
 func (c *counting) checkBills(t *testing.T) {
 	db, _, err := Database(c.url)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// kubernetesTarget is an API server, which is hurt as any server, and an etcd
-// behind it.
+// kubernetesTarget is an API server, which is hurt as any server, and an
+// etcd behind it.
 func kubernetesTarget(t testing.TB) *target {
 	tempDir(t) // from now on all folders of this test are in this one, not on another's disk
 	k := servers.StartKubernetes(t)
@@ -32,8 +32,8 @@ func kubernetesTarget(t testing.TB) *target {
 	return tg
 }
 
-// dynamoTarget and s3Target stand in for services of Amazon, which nobody else
-// can kill or fill up.
+// dynamoTarget and s3Target stand in for services of Amazon, which nobody
+// else can kill or fill up.
 func dynamoTarget(t testing.TB) *target {
 	address := amazon.StartDynamoDB(t)
 	c := amazon.DynamoDB(address, nil)

@@ -48,8 +48,8 @@ func (tg *target) reach(t testing.TB, url string) {
 	tg.store = st
 }
 
-// serve fills in what is the same for all servers: url is the URL of the server
-// at port, up waits until it answers.
+// serve fills in what is the same for all servers: url is the URL of the
+// server at port, up waits until it answers.
 func (tg *target) serve(t testing.TB, p *servers.Process, port int, url string, up func(t testing.TB)) *target {
 	t.Helper()
 	tg.reach(t, url)
@@ -97,7 +97,8 @@ func sqliteTarget(t testing.TB) *target {
 	tg.reach(t, tg.url)
 	db := database(t, "sqlite", path)
 	tg.empty = func(t testing.TB) {
-		// What was written to the log before is room that can be used again.
+		// What was written to the log before is room that can be used
+		// again.
 		within(t, patience, "the log is empty", func() bool {
 			var busy, pages, done int
 			err := db.QueryRow("PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &done)
@@ -243,8 +244,8 @@ func etcdTarget(t testing.TB) *target {
 	return tg.serve(t, e.Process, e.Port, "etcd://"+servers.Address(e.Port), e.AwaitHealthy)
 }
 
-// clusterTarget is an etcd that outlives any of its members. What is hurt is
-// the one that leads.
+// clusterTarget is an etcd that outlives any of its members. What is hurt
+// is the one that leads.
 func clusterTarget(t testing.TB) *target {
 	tempDir(t) // from now on all folders of this test are in this one, not on another's disk
 	members := servers.StartEtcdCluster(t, 3)
@@ -278,8 +279,8 @@ func clusterTarget(t testing.TB) *target {
 	return tg
 }
 
-// sentinelTarget is a Redis whose master is replaced by a replica when it is
-// gone. What is hurt is the master.
+// sentinelTarget is a Redis whose master is replaced by a replica when it
+// is gone. What is hurt is the master.
 func sentinelTarget(t testing.TB) *target {
 	tempDir(t) // as above
 	s := servers.StartSentinel(t, 2)

@@ -92,8 +92,8 @@ func last(log []said, n int) string {
 	return b.String()
 }
 
-// read passes on complete lines: the last one of a process that was killed may
-// be half of an ID.
+// read passes on complete lines: the last one of a process that was killed
+// may be half of an ID.
 func (w *worker) read(r io.Reader, line func(string, int64) error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for {
@@ -110,7 +110,8 @@ func (w *worker) read(r io.Reader, line func(string, int64) error) {
 	}
 }
 
-// line takes in a line of stdout: of the holder, or an ID alone. mu is held.
+// line takes in a line of stdout: of the holder, or an ID alone. mu is
+// held.
 func (w *worker) line(text string, now int64) error {
 	kind, rest, marked := strings.Cut(text, " ")
 	if !marked {
@@ -185,8 +186,8 @@ func (w *worker) since(m mark) mark {
 	return mark{n.ids - m.ids, n.grants - m.grants, n.errors - m.errors, n.log - m.log}
 }
 
-// silence returns the longest time without an ID since a mark, beginning with
-// the last ID before it.
+// silence returns the longest time without an ID since a mark, beginning
+// with the last ID before it.
 func (w *worker) silence(m mark) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,8 +198,8 @@ func (w *worker) silence(m mark) time.Duration {
 	return time.Duration(longest) * time.Microsecond
 }
 
-// found returns the first thing a worker logged, or its callers got, after a
-// mark that matches.
+// found returns the first thing a worker logged, or its callers got, after
+// a mark that matches.
 func (w *worker) found(m mark, words *regexp.Regexp) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,8 +226,8 @@ func working(t testing.TB, ws []*worker) {
 	}
 }
 
-// within waits until a condition holds. The deadline is for a machine that is
-// busy with much else; what is waited for takes seconds.
+// within waits until a condition holds. The deadline is for a machine that
+// is busy with much else; what is waited for takes seconds.
 func within(t testing.TB, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(limit)

@@ -22,8 +22,8 @@ var (
 )
 
 // BenchmarkInserts compares inserts of one row a transaction, whose IDs the
-// functions make, with those whose numbers the database counts. The two sides
-// take turns; commits wait for the disk.
+// functions make, with those whose numbers the database counts. The two
+// sides take turns; commits wait for the disk.
 func BenchmarkInserts(b *testing.B) {
 	b.Run("PostgreSQL", func(b *testing.B) {
 		p := servers.StartPostgres(b)
@@ -56,8 +56,8 @@ func BenchmarkInserts(b *testing.B) {
 	})
 }
 
-// compare prints how many rows a second each side inserts, and the median of
-// their ratios.
+// compare prints how many rows a second each side inserts, and the median
+// of their ratios.
 func compare(b *testing.B, db *sql.DB, counted string) {
 	db.SetMaxIdleConns(16)
 	for _, connections := range []int{1, 16} {

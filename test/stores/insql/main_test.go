@@ -24,8 +24,8 @@ const node = 5
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
-// noFlush lets MariaDB wait for no disk. A kill of its process loses nothing of
-// what was written.
+// noFlush lets MariaDB wait for no disk. A kill of its process loses
+// nothing of what was written.
 var noFlush = []string{"--innodb-flush-method=nosync", "--debug-no-sync"}
 
 // program runs snowfence, which must not fail, and returns what it prints.
@@ -71,7 +71,8 @@ func (l *ledger) repeated() error {
 	return nil
 }
 
-// audit runs the program over all IDs, and fails the test if one came twice.
+// audit runs the program over all IDs, and fails the test if one came
+// twice.
 func (l *ledger) audit(t testing.TB, layout string) {
 	t.Helper()
 	var b strings.Builder

@@ -24,8 +24,8 @@ func mariadbText(t testing.TB, args ...string) string {
 	}, args...)...)
 }
 
-// A mariadbBase is a database of a server, with the functions of a text and the
-// table orders.
+// A mariadbBase is a database of a server, with the functions of a text and
+// the table orders.
 type mariadbBase struct {
 	m    *servers.MariaDB
 	name string
@@ -134,8 +134,8 @@ func (b mariadbBase) client(l *ledger, n int) error {
 			}
 			l.add(got...)
 			made += len(got)
-			// Neighbours on a page of InnoDB can deadlock, as in any table: the
-			// client tries again.
+			// Neighbours on a page of InnoDB can deadlock, as in any table:
+			// the client tries again.
 			if code := new(mysql.MySQLError); errors.As(err, &code) && (code.Number == 1213 || code.Number == 1205) {
 				err = nil
 			}

@@ -73,8 +73,8 @@ var mariadbMutants = []mutant{
 	{"RETURN IF(id = CAST(1099511627776 << 23 AS SIGNED), 9223372036854775807, id);", "RETURN id;", "both ways, 64 bits"},
 }
 
-// TestMutantsOfMariaDB breaks each term of the text, with -long only: it takes
-// minutes.
+// TestMutantsOfMariaDB breaks each term of the text, with -long only: it
+// takes minutes.
 func TestMutantsOfMariaDB(t *testing.T) {
 	if !*long {
 		return // make prove PART=sql

@@ -27,10 +27,10 @@ func unique(b mariadbBase) error {
 	})
 }
 
-// stalled stops two calls of the same tick between their look at the position
-// and the move to now, and lets them go on one after the other, with other
-// calls in between. The first one's transaction stays open: no call waits for
-// it.
+// stalled stops two calls of the same tick between their look at the
+// position and the move to now, and lets them go on one after the other,
+// with other calls in between. The first one's transaction stays open: no
+// call waits for it.
 func stalled(b mariadbBase) error {
 	const before = "    INSERT INTO snowfence_position VALUES (moved, CONNECTION_ID());"
 	const stall = "    DO IF(@stall IS NULL, 0, GET_LOCK(@stall, 60) + RELEASE_LOCK(@stall));\n"
@@ -126,8 +126,9 @@ func even(b mariadbBase) error {
 	return nil
 }
 
-// ahead checks that a statement with many rows waits for the clock. There are 4
-// IDs in 10 ms, so a slow machine makes them faster than the clock goes, too.
+// ahead checks that a statement with many rows waits for the clock. There
+// are 4 IDs in 10 ms, so a slow machine makes them faster than the clock
+// goes, too.
 func ahead(b mariadbBase) error {
 	s, err := schemeOf("time=38,node=10,seq=2,tick=10ms")
 	if err != nil {
@@ -173,7 +174,8 @@ func tooFar(b mariadbBase) error {
 		failing(b.run("CALL snowfence_confirm(0)"), "above all times of the layout"))
 }
 
-// increment checks servers that count in steps, as in a ring of two primaries.
+// increment checks servers that count in steps, as in a ring of two
+// primaries.
 func increment(b mariadbBase) error {
 	var l ledger
 	for range 3 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// anotherServer checks that a server which was not there when the position was
-// last right makes no IDs.
+// anotherServer checks that a server which was not there when the position
+// was last right makes no IDs.
 func anotherServer(b mariadbBase) error {
 	before, err := b.next(3)
 	if err != nil {
@@ -51,8 +51,8 @@ func anotherServer(b mariadbBase) error {
 		failing(b.run("CALL snowfence_confirm(90000)"), "how much two clocks may differ"))
 }
 
-// sessionNumbers checks that a session cannot choose the number that the next
-// ID is made of, nor have replicas make IDs of their own.
+// sessionNumbers checks that a session cannot choose the number that the
+// next ID is made of, nor have replicas make IDs of their own.
 func sessionNumbers(b mariadbBase) error {
 	for set, text := range map[string]string{
 		"insert_id = 5":               "SET insert_id = 0",

@@ -21,8 +21,8 @@ func TestMariaDB(t *testing.T) {
 	t.Run("killed", func(t *testing.T) { mariadbKilled(t, m) })
 }
 
-// mariadbCrowd makes IDs on sixteen connections beside a Go program on other
-// nodes, and audits all that a client saw.
+// mariadbCrowd makes IDs on sixteen connections beside a Go program on
+// other nodes, and audits all that a client saw.
 func mariadbCrowd(t *testing.T, m *servers.MariaDB) {
 	total := 4_000
 	if *long {

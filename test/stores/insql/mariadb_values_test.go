@@ -124,7 +124,8 @@ func ranged(ctx context.Context, c *sql.Conn, s *snowfence.Scheme, at time.Time)
 	if err != nil {
 		return err
 	}
-	// Over the instant at which IDs turn negative a range has no end by itself.
+	// Over the instant at which IDs turn negative a range has no end by
+	// itself.
 	before := s.Layout().Epoch
 	if half, ok := s.Layout().NegativeFrom(); ok && at.After(half) {
 		before = half
@@ -189,8 +190,8 @@ func trigger(b mariadbBase) error {
 	})
 }
 
-// session checks that neither the zone nor the clock of a session changes the
-// time of an ID.
+// session checks that neither the zone nor the clock of a session changes
+// the time of an ID.
 func session(b mariadbBase) error {
 	s, err := schemeOf("snowfence")
 	if err != nil {

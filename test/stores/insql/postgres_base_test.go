@@ -22,8 +22,8 @@ func pgText(t testing.TB, args ...string) string {
 	}, args...)...)
 }
 
-// pgWorld is the clock that the functions see, and where a session can be made
-// to stall.
+// pgWorld is the clock that the functions see, and where a session can be
+// made to stall.
 const pgWorld = `
 CREATE TABLE orders (id bigint PRIMARY KEY, item int);
 CREATE TABLE test_clock (step interval, at timestamptz);
@@ -43,8 +43,8 @@ type pgBase struct {
 	text string
 }
 
-// newPGBase makes a database and runs a text there, with a clock that the test
-// sets.
+// newPGBase makes a database and runs a text there, with a clock that the
+// test sets.
 func newPGBase(t testing.TB, p *servers.Postgres, text string) (pgBase, error) {
 	t.Helper()
 	b := pgBase{p, p.NewDatabase(t), pgInstrumented(text)}
@@ -78,7 +78,8 @@ func (b pgBase) load(text string) error {
 	return err
 }
 
-// with runs what a client does on a new connection, after it ran statements.
+// with runs what a client does on a new connection, after it ran
+// statements.
 func (b pgBase) with(client func(ctx context.Context, c *pgx.Conn) error, statements ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

@@ -72,8 +72,8 @@ func pgAhead(b pgBase) error {
 	return nil
 }
 
-// pgManyRows makes more rows in one statement than a lane has numbers for in
-// the lead.
+// pgManyRows makes more rows in one statement than a lane has numbers for
+// in the lead.
 func pgManyRows(b pgBase) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
 		n := 2000
@@ -98,8 +98,8 @@ func pgManyRows(b pgBase) error {
 	})
 }
 
-// pgEven lets the clock move on between IDs: their low bits are even all the
-// same.
+// pgEven lets the clock move on between IDs: their low bits are even all
+// the same.
 func pgEven(b pgBase) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
 		seen := map[snowfence.ID]bool{}
@@ -121,8 +121,8 @@ func pgEven(b pgBase) error {
 	})
 }
 
-// pgLifetime sets the clock before the epoch, and after the end of the layout's
-// time.
+// pgLifetime sets the clock before the epoch, and after the end of the
+// layout's time.
 func pgLifetime(b pgBase) error {
 	for _, at := range []string{"2100-01-01", "1970-01-01"} {
 		if err := b.do("SET TimeZone = 'UTC'", "UPDATE test_clock SET at = '"+at+"'"); err != nil {

@@ -68,8 +68,8 @@ func pgAwaitLocks(ctx context.Context, c *pgx.Conn, n int, done chan error) erro
 	return nil
 }
 
-// pgCancelled cancels a statement that has the only lane: others get it when
-// the transaction ends.
+// pgCancelled cancels a statement that has the only lane: others get it
+// when the transaction ends.
 func pgCancelled(b pgBase) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
 		if _, err := c.Exec(ctx, "SELECT snowfence_next(), pg_sleep(1000)"); err == nil {
@@ -83,8 +83,8 @@ func pgCancelled(b pgBase) error {
 	}, "SET statement_timeout = '200 ms'")
 }
 
-// pgSavepoints rolls back to savepoints around IDs, and lets others take what
-// becomes free.
+// pgSavepoints rolls back to savepoints around IDs, and lets others take
+// what becomes free.
 func pgSavepoints(b pgBase) error {
 	var l ledger
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
@@ -110,8 +110,8 @@ func pgSavepoints(b pgBase) error {
 	}, "UPDATE test_clock SET at = '2027-06-01'")
 }
 
-// pgSlices opens a transaction on each lane, and takes more numbers than a tick
-// has, while the clock stands: each lane keeps to its slice.
+// pgSlices opens a transaction on each lane, and takes more numbers than a
+// tick has, while the clock stands: each lane keeps to its slice.
 func pgSlices(b pgBase) error {
 	s, err := schemeOf("time=41,node=10,seq=6,first=5,epoch=2025-01-01,tick=1ms")
 	if err != nil {
@@ -173,8 +173,8 @@ func pgReset(b pgBase) error {
 	return err
 }
 
-// pgOtherLanes prints the functions with other lanes: they begin above all that
-// the old ones took.
+// pgOtherLanes prints the functions with other lanes: they begin above all
+// that the old ones took.
 func pgOtherLanes(b pgBase) error {
 	var l ledger
 	if err := b.do("UPDATE test_clock SET at = '2027-06-01'"); err != nil {
@@ -218,8 +218,8 @@ func pgOtherLanes(b pgBase) error {
 
 var pgStart = regexp.MustCompile(`start bigint := \d+;`)
 
-// pgBusyTable prints other lanes while one transaction has the only lane, and
-// another one has written to the table and waits for that lane.
+// pgBusyTable prints other lanes while one transaction has the only lane,
+// and another one has written to the table and waits for that lane.
 func pgBusyTable(b pgBase) error {
 	return b.with(func(ctx context.Context, holder *pgx.Conn) error {
 		return b.with(func(ctx context.Context, writer *pgx.Conn) error {

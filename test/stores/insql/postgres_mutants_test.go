@@ -92,8 +92,8 @@ var pgMutants = []mutant{
 	{" WHERE id >> 63 = 0", "", "both ways"},
 }
 
-// TestMutantsOfPostgreSQL breaks each term of the text. Without -long it breaks
-// two.
+// TestMutantsOfPostgreSQL breaks each term of the text. Without -long it
+// breaks two.
 func TestMutantsOfPostgreSQL(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t, "max_connections=300", "max_prepared_transactions=5", "fsync=off", "autovacuum=off")

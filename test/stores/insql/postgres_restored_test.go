@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// pgDump restores a dump, beside the database that it was taken of and in its
-// place.
+// pgDump restores a dump, beside the database that it was taken of and in
+// its place.
 func pgDump(t *testing.T, p *servers.Postgres) {
 	b, err := newPGBase(t, p, pgText(t))
 	if err != nil {
@@ -39,8 +39,8 @@ func pgDump(t *testing.T, p *servers.Postgres) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// In place, into the tables that it was taken from: the lanes go back with
-	// the rows.
+	// In place, into the tables that it was taken from: the lanes go back
+	// with the rows.
 	path := filepath.Join(t.TempDir(), "rows.sql")
 	if err := os.WriteFile(path, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)
@@ -66,10 +66,10 @@ func pgDump(t *testing.T, p *servers.Postgres) {
 	}
 }
 
-// pgKilled kills all processes of the server and sets the clock a day back, in
-// the case in which a function that uses nextval repeats an ID: one open
-// transaction takes a value, which logs some ahead, and another one selects the
-// next, which waits for no log.
+// pgKilled kills all processes of the server and sets the clock a day back,
+// in the case in which a function that uses nextval repeats an ID: one open
+// transaction takes a value, which logs some ahead, and another one selects
+// the next, which waits for no log.
 func pgKilled(t *testing.T, p *servers.Postgres) {
 	b, err := newPGBase(t, p, pgText(t, "--lanes", "2", "--lead", "200000000"))
 	if err != nil {

@@ -46,8 +46,8 @@ func pgAnotherServer(b pgBase) error {
 				return fmt.Errorf("confirmed with %s", wait)
 			}
 		}
-		// The old server's clock may have been two seconds ahead, and its IDs
-		// three more.
+		// The old server's clock may have been two seconds ahead, and its
+		// IDs three more.
 		s, err := schemeOf("snowfence")
 		if err != nil {
 			return err
@@ -68,8 +68,8 @@ func pgAnotherServer(b pgBase) error {
 	return l.repeated()
 }
 
-// pgPrintedAgain runs the text again after the clock stepped back: the lanes
-// stay where they are. A text for another node is refused.
+// pgPrintedAgain runs the text again after the clock stepped back: the
+// lanes stay where they are. A text for another node is refused.
 func pgPrintedAgain(b pgBase) error {
 	var l ledger
 	if err := b.crowd(&l, 4, 100); err != nil {
@@ -108,8 +108,8 @@ func pgRights(b pgBase) error {
 	if err != nil {
 		return err
 	}
-	// What has our names, or names of functions that ours use, comes first on
-	// the path.
+	// What has our names, or names of functions that ours use, comes first
+	// on the path.
 	hijack := "LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked as %', current_user; END $$"
 	if err := b.do("SET ROLE "+role, "SET search_path = "+role,
 		"CREATE FUNCTION setval(regclass, bigint) RETURNS bigint "+hijack,
@@ -210,7 +210,8 @@ func pgSettings(b pgBase) error {
 	return l.repeated()
 }
 
-// pgNames uses functions in a schema whose name needs quotes, beside others.
+// pgNames uses functions in a schema whose name needs quotes, beside
+// others.
 func pgNames(b pgBase) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
 		var l ledger

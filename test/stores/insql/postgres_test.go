@@ -34,8 +34,8 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("killed", func(t *testing.T) { pgKilled(t, p) })
 }
 
-// pgColumns: a column that is narrower than an ID is refused before anything is
-// made.
+// pgColumns: a column that is narrower than an ID is refused before
+// anything is made.
 func pgColumns(t *testing.T, p *servers.Postgres) {
 	for _, kind := range []string{"int", "smallint", "double precision", "real"} {
 		b := pgBase{p, p.NewDatabase(t), pgText(t)}
@@ -54,8 +54,8 @@ func pgColumns(t *testing.T, p *servers.Postgres) {
 	}
 }
 
-// pgCrowd makes IDs on sixteen connections beside a Go program on other nodes,
-// and audits all that a client saw. SQL decodes as Go does.
+// pgCrowd makes IDs on sixteen connections beside a Go program on other
+// nodes, and audits all that a client saw. SQL decodes as Go does.
 func pgCrowd(t *testing.T, p *servers.Postgres) {
 	total := 4_000
 	if *long {

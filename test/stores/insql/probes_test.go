@@ -15,8 +15,8 @@ type probe[B any] struct {
 	look  func(b B) error
 }
 
-// A mutant is a term of a text, what stands in its place, and the probe that
-// has to notice it.
+// A mutant is a term of a text, what stands in its place, and the probe
+// that has to notice it.
 type mutant struct{ old, broken, probe string }
 
 // A printer prints a text with further flags.
@@ -40,8 +40,8 @@ func kept[B any](t *testing.T, probes []probe[B], text printer, open opener[B]) 
 	}
 }
 
-// noticed breaks the terms of a text, one at a time: its probe has to notice
-// each. Without -long it breaks one of so many.
+// noticed breaks the terms of a text, one at a time: its probe has to
+// notice each. Without -long it breaks one of so many.
 func noticed[B any](
 	t *testing.T, mutants []mutant, every int, probes []probe[B], text printer, open opener[B],
 ) {

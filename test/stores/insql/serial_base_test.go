@@ -21,8 +21,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// A serialBase is a database with the strict sequences orders and dated, and
-// the functions of a text that take their numbers.
+// A serialBase is a database with the strict sequences orders and dated,
+// and the functions of a text that take their numbers.
 type serialBase struct {
 	driver, dsn string
 	dialect     sqlstore.Dialect
@@ -39,8 +39,8 @@ func serialText(dialect string) printer {
 	}
 }
 
-// serialPostgres makes databases on a server. The functions have the clock of
-// the table test_clock where that has a time.
+// serialPostgres makes databases on a server. The functions have the clock
+// of the table test_clock where that has a time.
 func serialPostgres(p *servers.Postgres) opener[serialBase] {
 	return func(t testing.TB, text string) (serialBase, error) {
 		name := p.NewDatabase(t)
@@ -137,7 +137,8 @@ func (b *serialBase) in(
 	return tx.Commit()
 }
 
-// take takes a number in SQL, in a transaction of its own, after statements.
+// take takes a number in SQL, in a transaction of its own, after
+// statements.
 func (b *serialBase) take(name string, before ...string) (text string, err error) {
 	err = b.in(sql.LevelReadCommitted, func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, "SELECT snowfence_serial_text('"+name+"')").Scan(&text)
@@ -170,7 +171,8 @@ func (b *serialBase) at(t time.Time) []string {
 	return []string{"DELETE FROM test_clock", "INSERT INTO test_clock VALUES ('" + t.Format(time.RFC3339) + "')"}
 }
 
-// meets reports whether an error means that the transaction met another one.
+// meets reports whether an error means that the transaction met another
+// one.
 func meets(err error) bool {
 	var pg *pgconn.PgError
 	var my *mysql.MySQLError

@@ -32,9 +32,9 @@ func TestSerialMariaDB(t *testing.T) {
 	kept(t, serialProbes(*long), serialText("mariadb"), serialMariaDB(m))
 }
 
-// serialCrowd takes numbers of two sequences on sixteen connections, in SQL and
-// in Go. Transactions are rolled back, in part or as a whole, and lose their
-// connections: the numbers in the table have no gap, and come once.
+// serialCrowd takes numbers of two sequences on sixteen connections, in SQL
+// and in Go. Transactions are rolled back, in part or as a whole, and lose
+// their connections: the numbers in the table have no gap, and come once.
 func serialCrowd(total int64) func(b serialBase) error {
 	return func(b serialBase) error {
 		var taken atomic.Int64
@@ -76,8 +76,8 @@ func serialCrowd(total int64) func(b serialBase) error {
 	}
 }
 
-// invoices writes one or two invoices in a transaction, and returns how many
-// were committed.
+// invoices writes one or two invoices in a transaction, and returns how
+// many were committed.
 func (b *serialBase) invoices(random *rand.Rand) (committed int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -160,8 +160,8 @@ func (b *serialBase) kill(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// looksOwn checks that a program which opens the database finds nothing that
-// was put back, and goes on with the next numbers.
+// looksOwn checks that a program which opens the database finds nothing
+// that was put back, and goes on with the next numbers.
 func (b *serialBase) looksOwn() error {
 	ctx := context.Background()
 	before, err := b.st.Identity(ctx, "")

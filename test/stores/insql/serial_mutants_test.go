@@ -81,8 +81,8 @@ var serialMariaDBMutants = []mutant{
 	{"GREATEST(width, LENGTH(number))", "width", "patterns"},
 }
 
-// TestMutantsOfSerials breaks each term of the texts. Without -long it breaks
-// one of each.
+// TestMutantsOfSerials breaks each term of the texts. Without -long it
+// breaks one of each.
 func TestMutantsOfSerials(t *testing.T) {
 	t.Parallel()
 	p, m := servers.StartPostgres(t), servers.StartMariaDB(t)

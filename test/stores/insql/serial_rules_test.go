@@ -78,8 +78,8 @@ func serialSavepoints(b serialBase) error {
 	)
 }
 
-// serialPatterns compares texts and periods with those of Go, for all fields
-// of patterns.
+// serialPatterns compares texts and periods with those of Go, for all
+// fields of patterns.
 func serialPatterns(b serialBase) error {
 	for _, pattern := range []string{
 		"RE-{year}-{n:6}", "{yy}{month}{day}{n}", "{n:18}/{yy}", "{year}Q{quarter}.{n:2+}", "{year}W{week}-{n}",
@@ -135,8 +135,8 @@ func (b *serialBase) samePattern(d sequence.Definition, day string, n int64) err
 	return nil
 }
 
-// serialZones begins a period at midnight of the zone. CET has summer time, as
-// a zone; as an abbreviation it has none.
+// serialZones begins a period at midnight of the zone. CET has summer time,
+// as a zone; as an abbreviation it has none.
 func serialZones(b serialBase) error {
 	if err := b.create("cet", sequence.Definition{Pattern: "{year}{month}/{n}", Zone: "CET"}); err != nil {
 		return err
@@ -249,8 +249,8 @@ func serialRefusals(b serialBase) error {
 	)
 }
 
-// serialConfirmed takes numbers above a floor after a confirmation, and none of
-// a period that it closed.
+// serialConfirmed takes numbers above a floor after a confirmation, and
+// none of a period that it closed.
 func serialConfirmed(b serialBase) error {
 	ctx, now := context.Background(), time.Now()
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -330,8 +330,8 @@ func serialPutBack(b serialBase) error {
 		func() error { return b.refuses("orders", "lost") }, func() error { return b.refuses("dated", "lost") })
 }
 
-// serialAnotherServer has a record that says it is of another server, and the
-// reactions to that.
+// serialAnotherServer has a record that says it is of another server, and
+// the reactions to that.
 func serialAnotherServer(b serialBase) error {
 	ctx := context.Background()
 	restored := func() error {
@@ -445,8 +445,8 @@ func (b *serialBase) countsOn() error {
 	return nil
 }
 
-// serialChanged confirms a sequence while a transaction has read it: its number
-// is not below the floor.
+// serialChanged confirms a sequence while a transaction has read it: its
+// number is not below the floor.
 func serialChanged(b serialBase) error {
 	for _, name := range []string{"orders", "dated"} {
 		if _, err := b.take(name); err != nil {
@@ -474,8 +474,8 @@ func serialChanged(b serialBase) error {
 	return errors.Join(b.changeWaits(), b.takeWaits())
 }
 
-// changeWaits: a confirmation waits for a transaction that has a number of the
-// period.
+// changeWaits: a confirmation waits for a transaction that has a number of
+// the period.
 func (b *serialBase) changeWaits() error {
 	return b.in(sql.LevelReadCommitted, func(ctx context.Context, tx *sql.Tx) error {
 		var text string
@@ -492,8 +492,8 @@ func (b *serialBase) changeWaits() error {
 	})
 }
 
-// takeWaits: a call that waits for a change of the definition does not use the
-// one of before.
+// takeWaits: a call that waits for a change of the definition does not use
+// the one of before.
 func (b *serialBase) takeWaits() error {
 	for _, name := range []string{"orders", "dated"} {
 		waits := make(chan error, 1)
@@ -603,7 +603,8 @@ func serialRights(b serialBase) error {
 	return err
 }
 
-// serialSettings takes numbers under settings with which a crash forgets them.
+// serialSettings takes numbers under settings with which a crash forgets
+// them.
 func serialSettings(b serialBase) error {
 	if b.mariadb == nil {
 		var level string

@@ -1,8 +1,9 @@
 //go:build unix
 
-// Package journal is a small store of leases: records in memory, and a file to
-// which each swap is added and synced before it counts. It is the example of
-// docs/reference/adding-a-store.md, and serves one process at a time.
+// Package journal is a small store of leases: records in memory, and a file
+// to which each swap is added and synced before it counts. It is the
+// example of docs/reference/adding-a-store.md, and serves one process at a
+// time.
 package journal
 
 import (
@@ -208,7 +209,8 @@ func fill(errs []error, err error) []error {
 	return errs
 }
 
-// Identity implements store.Store: another file in its place is another store.
+// Identity implements store.Store: another file in its place is another
+// store.
 func (s *Store) Identity(context.Context, string) (string, error) {
 	open, err := s.f.Stat()
 	if err != nil {

@@ -68,8 +68,8 @@ func TestOpenAgain(t *testing.T) {
 	}
 }
 
-// TestRefused has what must not be guessed about: a file in use, a damaged one,
-// and one after a failed write.
+// TestRefused has what must not be guessed about: a file in use, a damaged
+// one, and one after a failed write.
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
 	s, err := Open(path)

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// BenchmarkRenewal does what a lease does at each renewal, and prints how much
-// processor time the API server and its etcd need for it.
+// BenchmarkRenewal does what a lease does at each renewal, and prints how
+// much processor time the API server and its etcd need for it.
 func BenchmarkRenewal(b *testing.B) {
 	k := servers.StartKubernetes(b)
 	st := open(b, config(b, k, "admin", k.NewNamespace(b)))
@@ -36,8 +36,8 @@ func BenchmarkRenewal(b *testing.B) {
 	b.ReportMetric((ticks(b, k.Etcd.Pid())-before[1])/float64(b.N), "etcd-ms/op")
 }
 
-// ticks returns the milliseconds of processor time that a process used, from
-// Linux's proc(5).
+// ticks returns the milliseconds of processor time that a process used,
+// from Linux's proc(5).
 func ticks(b testing.TB, pid int) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

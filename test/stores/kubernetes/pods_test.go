@@ -39,9 +39,9 @@ type applied struct {
 }
 
 // A cluster needs no database: the manifests, which a test of the chart
-// compares with what Helm makes by default, are applied to an API server, and
-// the program runs as the pods would: with their arguments, environment,
-// settings and service account. It makes IDs, none twice.
+// compares with what Helm makes by default, are applied to an API server,
+// and the program runs as the pods would: with their arguments,
+// environment, settings and service account. It makes IDs, none twice.
 func TestManifestsNeedNoDatabase(t *testing.T) {
 	k := servers.StartKubernetes(t)
 	const namespace = "ids" // which the manifests name
@@ -123,9 +123,9 @@ func apply(t *testing.T, k *servers.Kubernetes, namespace string) (all []applied
 	return all
 }
 
-// pod runs the program as a pod of the Deployment, in a mount namespace with
-// the files of its service account, and returns its address. Its other files,
-// and its ports, are elsewhere, because two pods share this machine.
+// pod runs the program as a pod of the Deployment, in a mount namespace
+// with the files of its service account, and returns its address. Its other
+// files, and its ports, are elsewhere, because two pods share this machine.
 func pod(t *testing.T, k *servers.Kubernetes, namespace, name string, o *applied, settings string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -47,8 +47,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// The rights of the chart's Role are enough, and the error about missing ones
-// names them.
+// The rights of the chart's Role are enough, and the error about missing
+// ones names them.
 func TestRights(t *testing.T) {
 	k := servers.StartKubernetes(t)
 	namespace := k.NewNamespace(t)

@@ -16,10 +16,10 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// Ten thousand holders of nodes cost the API server next to nothing: a server
-// leases units of 1,024 nodes, and sublets them from memory. While all holders
-// renew twice, the API server gets fewer requests than there are holders. The
-// log has the figures of docs/operate/kubernetes.md.
+// Ten thousand holders of nodes cost the API server next to nothing: a
+// server leases units of 1,024 nodes, and sublets them from memory. While
+// all holders renew twice, the API server gets fewer requests than there
+// are holders. The log has the figures of docs/operate/kubernetes.md.
 func TestTenThousandHolders(t *testing.T) {
 	const holders, namespace = 10_000, "fleet"
 	k := servers.StartKubernetes(t)

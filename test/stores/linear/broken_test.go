@@ -15,8 +15,8 @@ import (
 
 var errAway = errors.New("no answer")
 
-// unreliable is a network before a store: it loses requests and replies, and
-// delivers some requests late. What it does to the results is right.
+// unreliable is a network before a store: it loses requests and replies,
+// and delivers some requests late. What it does to the results is right.
 type unreliable struct {
 	store.Store
 	late *sync.WaitGroup
@@ -97,9 +97,9 @@ func (b broken) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 	return b.Store.Get(ctx, keys)
 }
 
-// until judges histories until one has the verdict that is wanted. Whether a
-// store's fault shows in a history is chance, and the less is done at one time
-// the rarer.
+// until judges histories until one has the verdict that is wanted. Whether
+// a store's fault shows in a history is chance, and the less is done at one
+// time the rarer.
 func until(want porcupine.CheckResult, record func() *history) (result porcupine.CheckResult, page string) {
 	for range 20 {
 		_ = os.Remove(page)
@@ -110,7 +110,8 @@ func until(want porcupine.CheckResult, record func() *history) (result porcupine
 	return result, page
 }
 
-// TestBroken has stores with one fault each, and expects the checker to see it.
+// TestBroken has stores with one fault each, and expects the checker to see
+// it.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

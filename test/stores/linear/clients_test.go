@@ -38,8 +38,8 @@ type fault struct {
 	do   func(t *testing.T, h *history, rnd *rand.Rand)
 }
 
-// check lets clients loose on a store while faults happen, and judges what they
-// saw.
+// check lets clients loose on a store while faults happen, and judges what
+// they saw.
 func check(t *testing.T, s subject) {
 	t.Helper()
 	length, rounds := 5*time.Second, rounds
@@ -170,8 +170,8 @@ type client struct {
 }
 
 func (c *client) step(ctx context.Context) {
-	// Most wait for an answer for a second, some only for a moment: so that the
-	// client itself makes results unknown.
+	// Most wait for an answer for a second, some only for a moment: so that
+	// the client itself makes results unknown.
 	wait := time.Second
 	if c.rnd.IntN(10) == 0 {
 		wait = time.Duration(c.rnd.IntN(3000)) * time.Microsecond

@@ -16,8 +16,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// early is a store that shows writes before they are on disk, as InnoDB does,
-// and acknowledges them afterwards, or wrongly before.
+// early is a store that shows writes before they are on disk, as InnoDB
+// does, and acknowledges them afterwards, or wrongly before.
 type early struct {
 	store.Basic
 	hasty bool // acknowledges before

@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// The checker's view of one key: its state is the nonce that is stored, "" for
-// none. Nonces never come twice.
+// The checker's view of one key: its state is the nonce that is stored, ""
+// for none. Nonces never come twice.
 
 type kind int
 
@@ -133,13 +133,13 @@ func (h *history) found(client int, began int64, rs []store.Record) {
 	h.end(client, began, events...)
 }
 
-// operations returns what the checker has to put in order. A swap whose result
-// is unknown was done if its nonce was ever seen, and the checker has to find
-// when. If it was not, then either it was not done, or no client saw it: what
-// it wrote could be replaced only by a client that had seen it, and so it
-// stands to this day, or came after the last read of the key. In both cases
-// nothing that was seen depends on it. To leave it out is exact, and saves the
-// checker a choice that doubles its work each time.
+// operations returns what the checker has to put in order. A swap whose
+// result is unknown was done if its nonce was ever seen, and the checker
+// has to find when. If it was not, then either it was not done, or no
+// client saw it: what it wrote could be replaced only by a client that had
+// seen it, and so it stands to this day, or came after the last read of the
+// key. In both cases nothing that was seen depends on it. To leave it out
+// is exact, and saves the checker a choice that doubles its work each time.
 func (h *history) operations() []porcupine.Operation {
 	seen := map[string]bool{}
 	for _, o := range h.ops {
@@ -153,17 +153,18 @@ func (h *history) operations() []porcupine.Operation {
 	})
 }
 
-// forgive leaves out what InnoDB (MySQL, MariaDB) may show: it makes a commit
-// visible to others first, and then waits until its log is on disk. So a read
-// may see a write that was not acknowledged yet, a swap may be lost to it, and
-// then a crash undoes it. What was acknowledged stays, and with it all that was
-// there before it. For leases this is enough: they use nothing because of a
-// read alone, but after a write of their own was acknowledged, and that one has
-// its place in the same log behind all that was read before.
+// forgive leaves out what InnoDB (MySQL, MariaDB) may show: it makes a
+// commit visible to others first, and then waits until its log is on disk.
+// So a read may see a write that was not acknowledged yet, a swap may be
+// lost to it, and then a crash undoes it. What was acknowledged stays, and
+// with it all that was there before it. For leases this is enough: they use
+// nothing because of a read alone, but after a write of their own was
+// acknowledged, and that one has its place in the same log behind all that
+// was read before.
 //
-// A write was undone only if it was never acknowledged, began before a server
-// was killed, was not seen in a read that began after that, and no write that
-// stayed was made on top of it.
+// A write was undone only if it was never acknowledged, began before a
+// server was killed, was not seen in a read that began after that, and no
+// write that stayed was made on top of it.
 func (h *history) forgive() {
 	undone := map[string]porcupine.Operation{} // by the nonce written
 	for _, o := range h.ops {
@@ -211,8 +212,8 @@ func (h *history) forgive() {
 	})
 }
 
-// gone returns when the first server that was killed after a time had ended, −1
-// if none was.
+// gone returns when the first server that was killed after a time had
+// ended, −1 if none was.
 func (h *history) gone(after int64) int64 {
 	for _, at := range h.kills {
 		if at > after {
@@ -230,8 +231,8 @@ func (h *history) saw(nonce string) bool {
 	})
 }
 
-// verdict asks the checker. For a history that is wrong, or takes too long to
-// check, it writes a page to look at, and returns its path.
+// verdict asks the checker. For a history that is wrong, or takes too long
+// to check, it writes a page to look at, and returns its path.
 func (h *history) verdict() (result porcupine.CheckResult, page string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

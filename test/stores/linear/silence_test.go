@@ -44,8 +44,8 @@ func newGate(t *testing.T, server string) *gate {
 	return g
 }
 
-// pass copies both ways until one side ends. A silent connection swallows what
-// comes, and ends neither side.
+// pass copies both ways until one side ends. A silent connection swallows
+// what comes, and ends neither side.
 func (g *gate) pass(client net.Conn, server string) {
 	upstream, err := net.Dial("tcp", server)
 	if err != nil {
@@ -80,8 +80,8 @@ func (g *gate) pass(client net.Conn, server string) {
 	}
 }
 
-// silence has all present connections pass nothing on, as when a machine behind
-// a floating address vanishes. New ones work.
+// silence has all present connections pass nothing on, as when a machine
+// behind a floating address vanishes. New ones work.
 func (g *gate) silence() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,9 +91,9 @@ func (g *gate) silence() {
 	g.open = nil
 }
 
-// checkSilence has all connections of a store go silent. A lease whose ttl is
-// long is renewed soon. Then the whole network is silent, either way, and every
-// call ends by itself.
+// checkSilence has all connections of a store go silent. A lease whose ttl
+// is long is renewed soon. Then the whole network is silent, either way,
+// and every call ends by itself.
 func checkSilence(t *testing.T, s subject) {
 	t.Helper()
 	st := s.open(t)

@@ -32,8 +32,8 @@ func killed(p *servers.Process, port int) fault {
 		h.kills = append(h.kills, h.now())
 		pause(rnd, 40)
 		for deadline := time.Now().Add(patience); ; {
-			// A child of the old process that still has its port would be taken
-			// for the new one.
+			// A child of the old process that still has its port would be
+			// taken for the new one.
 			for accepts(port) && time.Now().Before(deadline) {
 				time.Sleep(time.Millisecond)
 			}
@@ -120,8 +120,8 @@ func TestMariaDB(t *testing.T) {
 	})
 }
 
-// TestRedis has a single server that syncs with each write. What replicas may
-// lose is no question of linearizability, but known to be lost.
+// TestRedis has a single server that syncs with each write. What replicas
+// may lose is no question of linearizability, but known to be lost.
 func TestRedis(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t)
@@ -183,9 +183,9 @@ func openEtcd(t *testing.T, urls ...string) store.Store {
 	return st
 }
 
-// TestDynamoDB and TestS3 ask stand-ins in memory, which are never killed: it
-// is about what the stores make of answers that are late, lost, or of another
-// write.
+// TestDynamoDB and TestS3 ask stand-ins in memory, which are never killed:
+// it is about what the stores make of answers that are late, lost, or of
+// another write.
 func TestDynamoDB(t *testing.T) {
 	t.Parallel()
 	address := amazon.StartDynamoDB(t)

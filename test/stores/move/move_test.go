@@ -1,5 +1,5 @@
-// Package move tests that nothing is made twice when data moves from one store
-// to another, however the move is interrupted.
+// Package move tests that nothing is made twice when data moves from one
+// store to another, however the move is interrupted.
 package move
 
 import (
@@ -20,8 +20,8 @@ import (
 
 var errKilled = errors.New("the mover was killed")
 
-// death ends a mover at its n-th write: before it, in the middle, or before the
-// answer.
+// death ends a mover at its n-th write: before it, in the middle, or before
+// the answer.
 type death struct {
 	mu     sync.Mutex
 	at     int // 0 for never
@@ -33,8 +33,8 @@ type death struct {
 	calls int
 }
 
-// roundTrip is how long a call takes at least, so that programs write between
-// any two of them.
+// roundTrip is how long a call takes at least, so that programs write
+// between any two of them.
 const roundTrip = 7 * time.Millisecond
 
 // ways are how a mover dies at a write.
@@ -138,8 +138,8 @@ func inMemory(t *testing.T, at, how int) (died bool) {
 	return died
 }
 
-// noOther checks that no program can make in the target what is closed in the
-// source.
+// noOther checks that no program can make in the target what is closed in
+// the source.
 func (s *scene) noOther(source int) {
 	s.t.Helper()
 	ctx, target := s.t.Context(), s.stores[1-source]

@@ -33,7 +33,8 @@ func all(t *testing.T, p store.Place) (out []store.Record) {
 	return out
 }
 
-// put writes a record over the one that is there, as a restored backup does.
+// put writes a record over the one that is there, as a restored backup
+// does.
 func put(t *testing.T, p store.Place, r store.Record) {
 	t.Helper()
 	if err := p.Swap(t.Context(), []store.Write{{Old: get(t, p, r.Key).Nonce, New: r}})[0]; err != nil {
@@ -166,8 +167,9 @@ func TestMoveAround(t *testing.T) {
 	}
 }
 
-// The source has older data again after the move, from before the move or while
-// it waited for its data: it is closed again, and the target stays as it is.
+// The source has older data again after the move, from before the move or
+// while it waited for its data: it is closed again, and the target stays as
+// it is.
 func TestMoveOfASourceThatWasPutBack(t *testing.T) {
 	_, from, to, third := places(t)
 	backups := [][]store.Record{all(t, from)}
@@ -229,8 +231,8 @@ func (m *meanwhile) Identity(ctx context.Context, namespace string) (string, err
 	return m.Store.Identity(ctx, namespace)
 }
 
-// The source goes back behind its close while it is copied, and a program gets
-// a grant there.
+// The source goes back behind its close while it is copied, and a program
+// gets a grant there.
 func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
 	s, from, to, _ := places(t)
 	if err := lease.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 1})); err == nil {
@@ -406,7 +408,8 @@ func take(t *testing.T, p store.Place, name string) (int64, error) {
 	return q.Next(t.Context())
 }
 
-// Programs of a version that knows no moves refuse what was moved away, too.
+// Programs of a version that knows no moves refuse what was moved away,
+// too.
 func TestMovedIsALaterFormat(t *testing.T) {
 	_, from, to, _ := places(t)
 	must(t, moveAll(t.Context(), from, to))

@@ -32,8 +32,8 @@ var everyNode = snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
 // ones.
 const layout = "time=41,node=2,seq=3,first=1,epoch=1999-01-01,tick=1ms"
 
-// scene is two stores, and programs that use either all the time: some name the
-// one, some the other, and nobody tells them which is open.
+// scene is two stores, and programs that use either all the time: some name
+// the one, some the other, and nobody tells them which is open.
 type scene struct {
 	t      *testing.T
 	stores [2]store.Place
@@ -366,8 +366,8 @@ func (s *scene) servedAlive() {
 	s.await(0, s.counted(0), "IDs over a server")
 }
 
-// gone waits until all programs that name a store have said that it was moved,
-// and checks that they make nothing more.
+// gone waits until all programs that name a store have said that it was
+// moved, and checks that they make nothing more.
 func (s *scene) gone(i int) {
 	s.t.Helper()
 	for _, kind := range kinds {

@@ -90,8 +90,8 @@ func empty(t *testing.T) map[string]func() store.Store {
 	}
 }
 
-// Each kind of store moves to others and back, while programs use it: to each
-// of four, or to PostgreSQL. Each mover dies at another write.
+// Each kind of store moves to others and back, while programs use it: to
+// each of four, or to PostgreSQL. Each mover dies at another write.
 func TestMoveBetweenServers(t *testing.T) {
 	kinds, n := empty(t), 1
 	all := []string{"sqlite", "postgres", "etcd", "redis"}
@@ -112,8 +112,8 @@ func TestMoveBetweenServers(t *testing.T) {
 	}
 }
 
-// The commands of docs/operate/move.md work, in their order, on PostgreSQL and
-// etcd.
+// The commands of docs/operate/move.md work, in their order, on PostgreSQL
+// and etcd.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/operate/move.md")
 	must(t, err)

@@ -16,8 +16,8 @@ import (
 
 var seeds = flag.Uint64("seeds", 0, "how many seeds TestMoveSeeds runs")
 
-// walk is an operator whose steps are drawn: moves, deaths of the mover, and
-// backups put back.
+// walk is an operator whose steps are drawn: moves, deaths of the mover,
+// and backups put back.
 type walk struct {
 	*scene
 	chance  *rand.Rand
@@ -39,8 +39,8 @@ func (w *walk) save() {
 	}
 }
 
-// putBack has a server with an older backup take the place of a store, whose
-// programs are stopped.
+// putBack has a server with an older backup take the place of a store,
+// whose programs are stopped.
 func (w *walk) putBack(i int, b backup) {
 	w.stop(i)
 	w.stop(theServer)
@@ -50,8 +50,8 @@ func (w *walk) putBack(i int, b backup) {
 	}
 }
 
-// move moves everything from a store. The mover dies a few times on the way, or
-// rests while another one moves everything, and programs use it.
+// move moves everything from a store. The mover dies a few times on the
+// way, or rests while another one moves everything, and programs use it.
 func (w *walk) move(from int, died func()) {
 	for w.ctx.Err() == nil {
 		d := &death{at: w.chance.IntN(40), how: w.chance.IntN(ways), rest: w.chance.IntN(60)}
@@ -73,8 +73,9 @@ func (w *walk) move(from int, died func()) {
 	}
 }
 
-// leg moves the data to the other store. Backups are put back under the source,
-// on the way and after it, and the move is repeated before programs start.
+// leg moves the data to the other store. Backups are put back under the
+// source, on the way and after it, and the move is repeated before programs
+// start.
 func (w *walk) leg() {
 	source, target := w.at, 1-w.at
 	stopped := false
@@ -139,8 +140,8 @@ func (w *walk) confirm() {
 	}
 }
 
-// Operators walk as seeds draw it. A seed draws the steps, not when programs
-// write between them.
+// Operators walk as seeds draw it. A seed draws the steps, not when
+// programs write between them.
 func TestMoveSeeds(t *testing.T) {
 	runs := max(*seeds, 40)
 	if testing.Short() {

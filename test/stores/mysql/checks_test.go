@@ -87,8 +87,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestDoubleWrite has a server that may write half a page, and one that is set
-// as the advice says.
+// TestDoubleWrite has a server that may write half a page, and one that is
+// set as the advice says.
 func TestDoubleWrite(t *testing.T) {
 	t.Parallel()
 	for value, advised := range map[string]bool{"OFF": true, "ON": false} {
@@ -103,8 +103,8 @@ func TestDoubleWrite(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answer to a commit: it is not known what became of
-// it, which is neither done nor lost.
+// TestLostAnswer loses the answer to a commit: it is not known what became
+// of it, which is neither done nor lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -142,8 +142,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestRights uses the tables as a user who cannot make them, and whose password
-// must not be told. It does what the errors say.
+// TestRights uses the tables as a user who cannot make them, and whose
+// password must not be told. It does what the errors say.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -210,8 +210,8 @@ func TestTables(t *testing.T) {
 	refused(t, st, "the tables are not there")
 }
 
-// TestLookalikes refuses a server that speaks the protocol alone: here by the
-// version that it names.
+// TestLookalikes refuses a server that speaks the protocol alone: here by
+// the version that it names.
 func TestLookalikes(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t, "--version=8.0.11-TiDB-v8.5.1")
@@ -241,8 +241,8 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// TestBytes keeps texts apart that a collation may take for the same, also over
-// connections with odd settings.
+// TestBytes keeps texts apart that a collation may take for the same, also
+// over connections with odd settings.
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)

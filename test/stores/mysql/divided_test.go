@@ -17,8 +17,8 @@ import (
 )
 
 // divider connects as a proxy does that divides writes and reads: it sends
-// what is in a transaction to the server that is written, and other SELECTs to
-// the one that is read.
+// what is in a transaction to the server that is written, and other SELECTs
+// to the one that is read.
 type divider struct{ written, read driver.Connector }
 
 func (d divider) Connect(ctx context.Context) (driver.Conn, error) {
@@ -56,8 +56,8 @@ func (c *dividedConn) QueryContext(ctx context.Context, query string, args []dri
 	return to.(driver.QueryerContext).QueryContext(ctx, query, args)
 }
 
-// A proxy that writes to one server and reads from the other gives no lease a
-// grant: what it reads says nothing of what it wrote.
+// A proxy that writes to one server and reads from the other gives no lease
+// a grant: what it reads says nothing of what it wrote.
 func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	t.Parallel()
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))

@@ -23,8 +23,8 @@ func hold(t *testing.T, db *sql.DB, n int) {
 	}
 }
 
-// TestTooManyConnections has a program take all connections, and allows more,
-// as the error says.
+// TestTooManyConnections has a program take all connections, and allows
+// more, as the error says.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t, "--max-connections=10")

@@ -25,9 +25,9 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	return id
 }
 
-// TestReloadIsNoticed puts data back into the tables that it was dumped from.
-// Triggers notice; without them, MariaDB's versions of the table of the
-// identity do.
+// TestReloadIsNoticed puts data back into the tables that it was dumped
+// from. Triggers notice; without them, MariaDB's versions of the table of
+// the identity do.
 func TestReloadIsNoticed(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -164,8 +164,8 @@ func rows(t *testing.T, m *servers.MariaDB, database, table string) string {
 	return string(out)
 }
 
-// TestOwnNamespaceIsNoReload makes a namespace in a store that is in use: the
-// identity stays.
+// TestOwnNamespaceIsNoReload makes a namespace in a store that is in use:
+// the identity stays.
 func TestOwnNamespaceIsNoReload(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)

@@ -1,4 +1,5 @@
-// Package pool tests leases beside an application that uses the same *sql.DB.
+// Package pool tests leases beside an application that uses the same
+// *sql.DB.
 package pool
 
 import (
@@ -118,8 +119,8 @@ func renewed(t *testing.T, l *lease.Lease, what string) {
 	})
 }
 
-// TestFullPool has transactions hold all connections but the lease's, which the
-// database then ends.
+// TestFullPool has transactions hold all connections but the lease's, which
+// the database then ends.
 func TestFullPool(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) server{"PostgreSQL": postgres, "MariaDB": mariaDB} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +160,8 @@ func TestFullPool(t *testing.T) {
 	}
 }
 
-// TestPoolOfOne: a lease would leave nothing of the pool to the application.
+// TestPoolOfOne: a lease would leave nothing of the pool to the
+// application.
 func TestPoolOfOne(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) server{"PostgreSQL": postgres, "MariaDB": mariaDB} {
 		t.Run(name, func(t *testing.T) {
@@ -184,9 +186,9 @@ func TestPoolOfOne(t *testing.T) {
 	}
 }
 
-// TestSQLiteBesideTransactions has a transaction of the application hold what a
-// lease in the same file waits for: the error says what it is, and how to end
-// it.
+// TestSQLiteBesideTransactions has a transaction of the application hold
+// what a lease in the same file waits for: the error says what it is, and
+// how to end it.
 func TestSQLiteBesideTransactions(t *testing.T) {
 	for name, c := range map[string]struct {
 		pool int

@@ -17,8 +17,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestPgbouncer has pgbouncer between programs and PostgreSQL, which gives each
-// transaction another connection, with the settings of
+// TestPgbouncer has pgbouncer between programs and PostgreSQL, which gives
+// each transaction another connection, with the settings of
 // docs/choose/stores.md.
 func TestPgbouncer(t *testing.T) {
 	path := servers.Need(t, "pgbouncer", "pgbouncer")[0]

@@ -46,7 +46,8 @@ func refused(t *testing.T, st store.Store, want string) {
 
 // TestDurable has the server killed, with a log that is written every ten
 // seconds only, right after a swap over a connection with
-// synchronous_commit=off. A statement past the store shows that this forgets.
+// synchronous_commit=off. A statement past the store shows that this
+// forgets.
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t, "wal_writer_delay=10s", "synchronous_commit=off")
@@ -93,8 +94,8 @@ func set(t *testing.T, p *servers.Postgres, what string) {
 	p.SQL(t, "postgres", "SELECT pg_reload_conf()")
 }
 
-// reports waits until a report has such a finding, or has none: the server is a
-// moment late.
+// reports waits until a report has such a finding, or has none: the server
+// is a moment late.
 func reports(t *testing.T, st *sqlstore.Store, when string, has bool, finding func(sqlstore.Finding) bool) {
 	t.Helper()
 	fleet.Eventually(t, when, func() error {
@@ -168,9 +169,9 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestConnectionsOfAPool keeps no connection that was read-only for a while,
-// and reads once more after the database ended one. A server was away for 75 s,
-// and was not ready for a moment.
+// TestConnectionsOfAPool keeps no connection that was read-only for a
+// while, and reads once more after the database ended one. A server was
+// away for 75 s, and was not ready for a moment.
 func TestConnectionsOfAPool(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -213,8 +214,8 @@ func TestConnectionsOfAPool(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answer to a commit: it is not known what became of
-// it, which is neither done nor lost.
+// TestLostAnswer loses the answer to a commit: it is not known what became
+// of it, which is neither done nor lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -239,8 +240,9 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestRights uses the tables as a user who cannot make them, in a schema of its
-// own and in public, as PostgreSQL 15 has it. It does what the errors say.
+// TestRights uses the tables as a user who cannot make them, in a schema of
+// its own and in public, as PostgreSQL 15 has it. It does what the errors
+// say.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)

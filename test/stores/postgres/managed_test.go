@@ -121,8 +121,8 @@ func TestClosedFunctions(t *testing.T) {
 	}
 }
 
-// numbersInTx takes a number inside a transaction, which needs all functions,
-// and says so, and one outside, as the error advises.
+// numbersInTx takes a number inside a transaction, which needs all
+// functions, and says so, and one outside, as the error advises.
 func numbersInTx(t *testing.T, db *sql.DB, st *sqlstore.Store, closed bool) {
 	t.Helper()
 	if err := sequence.Create(t.Context(), st, "bills", sequence.Definition{Mode: sequence.Strict}); err != nil {
@@ -148,9 +148,9 @@ func numbersInTx(t *testing.T, db *sql.DB, st *sqlstore.Store, closed bool) {
 	}
 }
 
-// TestRightRevokedUnderAHolder takes the right to ask for the cluster from a
-// holder, and gives it back; then an operator accepts less; then the namespace
-// sees more again, and no longer accepts less.
+// TestRightRevokedUnderAHolder takes the right to ask for the cluster from
+// a holder, and gives it back; then an operator accepts less; then the
+// namespace sees more again, and no longer accepts less.
 func TestRightRevokedUnderAHolder(t *testing.T) {
 	p := servers.StartPostgres(t)
 	database, url := managed(t, p, "owner")

@@ -41,8 +41,8 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	return id
 }
 
-// scene is a database with records, a store that is connected to it, and a dump
-// of before its last write.
+// scene is a database with records, a store that is connected to it, and a
+// dump of before its last write.
 type scene struct {
 	p          *servers.Postgres
 	name, dump string
@@ -68,15 +68,16 @@ func newScene(t *testing.T, p *servers.Postgres, args ...string) scene {
 	return s
 }
 
-// opened returns the identity that a program sees which opens the database now.
+// opened returns the identity that a program sees which opens the database
+// now.
 func (s scene) opened(t *testing.T) string {
 	t.Helper()
 	_, st := connect(t, s.p.URL(s.name))
 	return identity(t, st)
 }
 
-// alarmed checks that the data has another identity, for a connected store and
-// for new ones, and that it is the last one.
+// alarmed checks that the data has another identity, for a connected store
+// and for new ones, and that it is the last one.
 func (s scene) alarmed(t *testing.T) {
 	t.Helper()
 	connected := identity(t, s.st)
@@ -147,8 +148,8 @@ func TestReloadIsNoticed(t *testing.T) {
 	}
 }
 
-// TestGoneRowsAreNoticed deletes rows without putting any back: a program that
-// opens the database counts them.
+// TestGoneRowsAreNoticed deletes rows without putting any back: a program
+// that opens the database counts them.
 func TestGoneRowsAreNoticed(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -169,8 +170,8 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestUpkeepIsNoReload does what administrators do with tables: nothing was put
-// back, and the identity stays.
+// TestUpkeepIsNoReload does what administrators do with tables: nothing was
+// put back, and the identity stays.
 func TestUpkeepIsNoReload(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -215,8 +216,8 @@ func reconnect(t *testing.T, s scene) *sqlstore.Store {
 	return st
 }
 
-// TestSwapLeavesReloadedRowsAlone swaps a row that was put back with the nonce
-// that it had: it must not look like a row of ours afterwards.
+// TestSwapLeavesReloadedRowsAlone swaps a row that was put back with the
+// nonce that it had: it must not look like a row of ours afterwards.
 func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -235,8 +236,8 @@ func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	}
 }
 
-// TestCopiedDatabase lets a database take the place of the one it was copied
-// from (TEMPLATE), under a connected store.
+// TestCopiedDatabase lets a database take the place of the one it was
+// copied from (TEMPLATE), under a connected store.
 func TestCopiedDatabase(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -271,8 +272,8 @@ func TestWrittenBetweenRuns(t *testing.T) {
 	}
 }
 
-// opens returns the identity of the database for a program that opens it and
-// reads nothing.
+// opens returns the identity of the database for a program that opens it
+// and reads nothing.
 func opens(t *testing.T, s scene) string {
 	t.Helper()
 	id, err := reconnect(t, s).Identity(t.Context(), "")
@@ -282,9 +283,9 @@ func opens(t *testing.T, s scene) string {
 	return id
 }
 
-// TestCrashIsNoReload kills the server right after statements that did not wait
-// for the disk: the log ends earlier than it was being written, and nothing of
-// ours is gone.
+// TestCrashIsNoReload kills the server right after statements that did not
+// wait for the disk: the log ends earlier than it was being written, and
+// nothing of ours is gone.
 func TestCrashIsNoReload(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t, "wal_writer_delay=10s")
@@ -305,8 +306,8 @@ func TestCrashIsNoReload(t *testing.T) {
 	}
 }
 
-// reconnected returns the identity for the connected store, whose connections
-// may be of a server that was killed.
+// reconnected returns the identity for the connected store, whose
+// connections may be of a server that was killed.
 func (s scene) reconnected(t *testing.T) string {
 	t.Helper()
 	_, err := s.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
@@ -322,8 +323,9 @@ func (s scene) reconnected(t *testing.T) string {
 	return identity(t, s.st)
 }
 
-// TestColdCopyUnderConnectedProgram puts a copy of the data folder back while a
-// program is connected that holds nothing: it remembers how far the log was.
+// TestColdCopyUnderConnectedProgram puts a copy of the data folder back
+// while a program is connected that holds nothing: it remembers how far the
+// log was.
 func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -354,8 +356,8 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	s.once(t, id)
 }
 
-// TestNamespaceMadeAgain empties the table of leases, and makes the namespace
-// again: its first lease starts above all that was granted.
+// TestNamespaceMadeAgain empties the table of leases, and makes the
+// namespace again: its first lease starts above all that was granted.
 func TestNamespaceMadeAgain(t *testing.T) {
 	t.Parallel()
 	p, f, url := start(t)

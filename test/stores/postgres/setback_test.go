@@ -19,9 +19,9 @@ func start(t *testing.T, settings ...string) (*servers.Postgres, *fleet.Fleet, s
 	return p, f, url
 }
 
-// TestPromotion kills a primary and promotes a standby that has missed the last
-// renewals, while holders run. Those go on there, and so does a new one with
-// their node, which the standby has never heard of.
+// TestPromotion kills a primary and promotes a standby that has missed the
+// last renewals, while holders run. Those go on there, and so does a new
+// one with their node, which the standby has never heard of.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
 	p, f, _ := start(t)

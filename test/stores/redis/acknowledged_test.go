@@ -71,9 +71,9 @@ func swap(t testing.TB, st store.Store, w store.Write) {
 	}
 }
 
-// TestRenewalsNeedTheReplica stops the replica while a generator runs: it goes
-// to the end of what was acknowledged and no further, though the master has
-// more.
+// TestRenewalsNeedTheReplica stops the replica while a generator runs: it
+// goes to the end of what was acknowledged and no further, though the
+// master has more.
 func TestRenewalsNeedTheReplica(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
@@ -108,9 +108,9 @@ func TestRenewalsNeedTheReplica(t *testing.T) {
 	h.More()
 }
 
-// TestLostReply closes the connection when the server has swapped and before
-// anybody learns of it. It must not be sent again: the second try would be lost
-// to the first.
+// TestLostReply closes the connection when the server has swapped and
+// before anybody learns of it. It must not be sent again: the second try
+// would be lost to the first.
 func TestLostReply(t *testing.T) {
 	r, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, r)
@@ -160,8 +160,8 @@ func TestForgottenScripts(t *testing.T) {
 	}
 }
 
-// TestWaitAOF plays a Redis 7.2, which this test cannot count on: WAITAOF is
-// answered in its stead.
+// TestWaitAOF plays a Redis 7.2, which this test cannot count on: WAITAOF
+// is answered in its stead.
 func TestWaitAOF(t *testing.T) {
 	r := servers.StartRedis(t, "--appendfsync", "everysec")
 	version := regexp.MustCompile(`redis_version:[0-9.]+`)

@@ -32,8 +32,8 @@ type relay struct {
 	target string
 	deaf   bool // the next reply goes nowhere, and its connection is closed instead
 	conns  map[net.Conn]bool
-	// what it answers itself, instead of the server; nil hands on. Set before
-	// the first connection
+	// what it answers itself, instead of the server; nil hands on. Set
+	// before the first connection
 	answer func(asked []byte) []byte
 	alter  func(reply []byte) []byte // what becomes of replies
 }

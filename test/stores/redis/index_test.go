@@ -11,8 +11,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// sameIndexes reads all records of a store as they lie in Redis, and compares
-// each set of nodes with the records.
+// sameIndexes reads all records of a store as they lie in Redis, and
+// compares each set of nodes with the records.
 func sameIndexes(t testing.TB, c rueidis.Client, prefix string) {
 	t.Helper()
 	ctx := context.Background()

@@ -56,8 +56,8 @@ func newStore(t testing.TB, c rueidis.Client, o *redisstore.Options) *redisstore
 
 var prefixes atomic.Int64
 
-// conform runs the suite in many stores of the same servers, and then looks at
-// their indexes.
+// conform runs the suite in many stores of the same servers, and then looks
+// at their indexes.
 func conform(t *testing.T, c rueidis.Client, o redisstore.Options) {
 	open := func(t *testing.T) store.Store {
 		o := o

@@ -16,7 +16,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestIdentity changes what may have rolled the data back, and what has not.
+// TestIdentity changes what may have rolled the data back, and what has
+// not.
 func TestIdentity(t *testing.T) {
 	a, b := servers.StartRedis(t), servers.StartRedis(t)
 	st := newStore(t, single(t, a), nil)
@@ -110,7 +111,8 @@ func TestEviction(t *testing.T) {
 	refused("Get", err)
 }
 
-// TestPersistenceHints sets what the errors and warnings about persistence say.
+// TestPersistenceHints sets what the errors and warnings about persistence
+// say.
 func TestPersistenceHints(t *testing.T) {
 	r := servers.StartRedis(t, "--appendonly", "no", "--appendfsync", "everysec")
 	st := newStore(t, single(t, r), nil)
@@ -255,8 +257,8 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// TestRefusals has the server refuse writes, which then must not have been done
-// in part.
+// TestRefusals has the server refuse writes, which then must not have been
+// done in part.
 func TestRefusals(t *testing.T) {
 	r := servers.StartRedis(t)
 	st := newStore(t, single(t, r), nil)

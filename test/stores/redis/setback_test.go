@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// raised waits until a holder has raised the floor, with which the generation
-// goes up.
+// raised waits until a holder has raised the floor, with which the
+// generation goes up.
 func raised(t testing.TB, f *shared.Fleet) {
 	t.Helper()
 	shared.Eventually(t, "another generation", func() error {
@@ -27,9 +27,9 @@ func raised(t testing.TB, f *shared.Fleet) {
 	})
 }
 
-// TestKeysPutBack puts copies of all keys back into a server that goes on. As
-// docs/choose/stores.md says, nothing shows that: the records are old, and the
-// identity is what it was, until the server is started again.
+// TestKeysPutBack puts copies of all keys back into a server that goes on.
+// As docs/choose/stores.md says, nothing shows that: the records are old,
+// and the identity is what it was, until the server is started again.
 func TestKeysPutBack(t *testing.T) {
 	r := servers.StartRedis(t)
 	c := single(t, r)

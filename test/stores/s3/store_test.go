@@ -115,8 +115,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// A conflict says neither that a write was done nor that another was: the nonce
-// decides.
+// A conflict says neither that a write was done nor that another was: the
+// nonce decides.
 func TestConflicts(t *testing.T) {
 	address, direct := amazon.StartS3(t), (*s3store.Store)(nil)
 	for name, c := range map[string]struct {
@@ -159,8 +159,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// A write that is always refused is tried again after pauses, until the caller
-// gives up.
+// A write that is always refused is tried again after pauses, until the
+// caller gives up.
 func TestPausesBetweenConflicts(t *testing.T) {
 	h := &hooked{}
 	st := openStore(t, amazon.S3(amazon.StartS3(t), h), "pauses/")
@@ -214,8 +214,8 @@ func TestServerThatIgnoresConditions(t *testing.T) {
 	}
 }
 
-// A copy of all objects has another identity, because its objects have another
-// time.
+// A copy of all objects has another identity, because its objects have
+// another time.
 func TestCopiedBucket(t *testing.T) {
 	c := amazon.S3(amazon.StartS3(t), nil)
 	st := openStore(t, c, "a/")
@@ -262,8 +262,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// Objects that the store did not write are an error, and so is a bucket that is
-// missing.
+// Objects that the store did not write are an error, and so is a bucket
+// that is missing.
 func TestErrors(t *testing.T) {
 	c := amazon.S3(amazon.StartS3(t), nil)
 	st := openStore(t, c, "a/")

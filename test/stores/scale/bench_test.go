@@ -17,10 +17,10 @@ const (
 	ttl   = time.Minute
 )
 
-// BenchmarkScale holds more and more leases of a minute, up to all nodes, in
-// each store, and measures their renewals. A renewal takes from when it is due
-// until it is acknowledged. One iteration is all there is: -benchtime 1x. It
-// writes tables to stdout.
+// BenchmarkScale holds more and more leases of a minute, up to all nodes,
+// in each store, and measures their renewals. A renewal takes from when it
+// is due until it is acknowledged. One iteration is all there is:
+// -benchtime 1x. It writes tables to stdout.
 func BenchmarkScale(b *testing.B) {
 	var renewals, others []string
 	for _, k := range kinds {
@@ -139,7 +139,8 @@ func (f *fleet) measure(o opened, d time.Duration) (m measured) {
 }
 
 // last opens the last free node n times, while all others are renewed, and
-// returns how long each took, sorted. All but the last time it is given back.
+// returns how long each took, sorted. All but the last time it is given
+// back.
 func (f *fleet) last(n int) []time.Duration {
 	var all []time.Duration
 	for i := range n {

@@ -27,7 +27,8 @@ type fleet struct {
 // trips of a group.
 const openers = 2048
 
-// newFleet makes the namespace, for Randflake's layout with its 131,072 nodes.
+// newFleet makes the namespace, for Randflake's layout with its 131,072
+// nodes.
 func newFleet(t testing.TB, st store.Store, ttl time.Duration) *fleet {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
@@ -65,8 +66,8 @@ func (f *fleet) grow(n int) time.Duration {
 	return time.Since(start)
 }
 
-// look returns the states of all leases, which must all hold grants of nodes of
-// their own, of which a second is left.
+// look returns the states of all leases, which must all hold grants of
+// nodes of their own, of which a second is left.
 func (f *fleet) look() []lease.Status {
 	f.Helper()
 	out := make([]lease.Status, len(f.leases))
@@ -89,7 +90,8 @@ func (f *fleet) look() []lease.Status {
 	return out
 }
 
-// compare checks that no lease has another grant than before, but for its end.
+// compare checks that no lease has another grant than before, but for its
+// end.
 func (f *fleet) compare(before, after []lease.Status) {
 	f.Helper()
 	for i, b := range before {
@@ -100,7 +102,8 @@ func (f *fleet) compare(before, after []lease.Status) {
 	}
 }
 
-// stored checks the store's own records against what the leases say they hold.
+// stored checks the store's own records against what the leases say they
+// hold.
 func (f *fleet) stored() {
 	f.Helper()
 	before := f.look()

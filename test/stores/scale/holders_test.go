@@ -23,8 +23,8 @@ type holder struct {
 	ticket [200]byte
 }
 
-// holders are programs with a node each, which renew as the servers say: up to
-// a hundred share a request. Each answer is judged.
+// holders are programs with a node each, which renew as the servers say: up
+// to a hundred share a request. Each answer is judged.
 type holders struct {
 	pair   *pair
 	layout snowfence.Layout
@@ -106,8 +106,8 @@ func (h *holders) take(i, j int) {
 	}
 }
 
-// turn sends what is due. A batch that is not full waits for others, but not
-// for long.
+// turn sends what is due. A batch that is not full waits for others, but
+// not for long.
 func (h *holders) turn() {
 	var waiting [2][]int32
 	ticks := time.NewTicker(slot)
@@ -149,7 +149,8 @@ func (h *holders) renewals() {
 	}
 }
 
-// renew asks the server of a batch, and the other one if that does not answer.
+// renew asks the server of a batch, and the other one if that does not
+// answer.
 func (h *holders) renew(b batch) {
 	m, out, at := &pb.RenewAllRequest{}, &pb.RenewAllResponse{}, b.server
 	for _, i := range b.holders {

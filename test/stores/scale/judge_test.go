@@ -12,11 +12,12 @@ type tenancy struct {
 	from, until uint32
 }
 
-// granted judges an answer, and puts the next renewal on the wheel. mu is held.
+// granted judges an answer, and puts the next renewal on the wheel. mu is
+// held.
 //
-// No tick of a node may be two holders'. Each grant is compared with the last
-// tenancy of its node, and one that is heard of late with the tenancy that came
-// after it.
+// No tick of a node may be two holders'. Each grant is compared with the
+// last tenancy of its node, and one that is heard of late with the tenancy
+// that came after it.
 func (h *holders) granted(i int32, server int8, l *pb.Lease, acquired bool) {
 	x, now := &h.all[i], time.Now()
 	node, from, until := int32(l.Node), uint32(l.From), uint32(l.Until)

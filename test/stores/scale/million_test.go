@@ -24,9 +24,9 @@ const (
 )
 
 // BenchmarkMillion has a million holders of one process renew through two
-// servers over each store, and kills one of the servers in the middle. No tick
-// of a node may be two holders', and no holder may be without a grant. One
-// iteration is all there is: -benchtime 1x. It writes a table.
+// servers over each store, and kills one of the servers in the middle. No
+// tick of a node may be two holders', and no holder may be without a grant.
+// One iteration is all there is: -benchtime 1x. It writes a table.
 func BenchmarkMillion(b *testing.B) {
 	fmt.Printf("\n| store | what | figure |\n|---|---|--:|\n")
 	for _, k := range shared {
@@ -113,8 +113,8 @@ func BenchmarkMillion(b *testing.B) {
 type costs struct{ one, ofMany, id float64 }
 
 // costs measures a renewal in a request of its own, one of a hundred in a
-// request, and a request for one ID: one after the other, and in turn, because
-// the machine has other work.
+// request, and a request for one ID: one after the other, and in turn,
+// because the machine has other work.
 func (p *pair) costs(b *testing.B) (c costs) {
 	const rounds, each = 10, 3000
 	all := &pb.RenewAllRequest{}

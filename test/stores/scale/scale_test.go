@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestFleet renews two thousand leases of one process twice each. None is lost,
-// no two hold one node, and the records agree.
+// TestFleet renews two thousand leases of one process twice each. None is
+// lost, no two hold one node, and the records agree.
 func TestFleet(t *testing.T) {
 	for _, k := range kinds {
 		if k.server {

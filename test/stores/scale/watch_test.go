@@ -70,8 +70,8 @@ func (w *watch) end() spent {
 	}
 }
 
-// judge fails the run if a tick was granted twice, or a holder was without a
-// grant.
+// judge fails the run if a tick was granted twice, or a holder was without
+// a grant.
 func (w *watch) judge(when string, s seen) {
 	w.Helper()
 	if s.twice > 0 || s.lost > 0 || s.gaps > 0 || len(s.why) > 0 {

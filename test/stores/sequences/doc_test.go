@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedCode looks for each line of Go on the pages of sequences among
-// the examples that are run.
+// TestDocumentedCode looks for each line of Go on the pages of sequences
+// among the examples that are run.
 func TestDocumentedCode(t *testing.T) {
 	var examples []byte
 	for _, file := range []string{

@@ -13,9 +13,9 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// blocks takes numbers from a sequence of PostgreSQL as Hibernate does: nextval
-// is the top of a block (pooled) or its bottom (pooled-lo). Without a size, it
-// takes the column's default.
+// blocks takes numbers from a sequence of PostgreSQL as Hibernate does:
+// nextval is the top of a block (pooled) or its bottom (pooled-lo). Without
+// a size, it takes the column's default.
 type blocks struct {
 	db            *sql.DB
 	size, initial int64
@@ -51,9 +51,9 @@ func (b *blocks) insert(ctx context.Context) error {
 // restart loses the rest of the block.
 func (b *blocks) restart() { b.next = b.end }
 
-// Old programs take blocks of a sequence of PostgreSQL until it ends, while new
-// ones insert numbers above it. A key that comes twice is an error of an
-// insert.
+// Old programs take blocks of a sequence of PostgreSQL until it ends, while
+// new ones insert numbers above it. A key that comes twice is an error of
+// an insert.
 func TestBesideBlocks(t *testing.T) {
 	const numbers, before, each = 600, 105, 100 // of the old sequence; of an old, and of a new program
 	statement, start := readMove(t, "postgres")

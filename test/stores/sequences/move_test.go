@@ -87,8 +87,8 @@ func TestBesideAutoIncrement(t *testing.T) {
 	}
 	// Rows that are archived or deleted took their numbers with them.
 	runAll(t, db, "DELETE FROM orders")
-	// An old program goes on over it all, on connections that count in ones. It
-	// ends before the first new program.
+	// An old program goes on over it all, on connections that count in
+	// ones. It ends before the first new program.
 	moved, wrote := make(chan struct{}), make(chan int)
 	go func() {
 		for n := 0; t.Context().Err() == nil; n++ {

@@ -48,8 +48,8 @@ func (d database) store(t testing.TB) *sqlstore.Store {
 	return st
 }
 
-// databases returns functions that make an empty database each, by the name of
-// its kind.
+// databases returns functions that make an empty database each, by the name
+// of its kind.
 func databases(t testing.TB) map[string]func(testing.TB) database {
 	p, m := servers.StartPostgres(t, "max_prepared_transactions=4"), servers.StartMariaDB(t)
 	return map[string]func(testing.TB) database{
@@ -74,8 +74,8 @@ func next(ctx context.Context, s *sequence.Sequence) (int64, error) {
 	return s.Next(ctx)
 }
 
-// inOrder compares each call with the highest number of those that ended before
-// it began.
+// inOrder compares each call with the highest number of those that ended
+// before it began.
 func inOrder(t *testing.T, calls []call) {
 	byBegin, byEnd := slices.Clone(calls), slices.Clone(calls)
 	slices.SortFunc(byBegin, func(a, b call) int { return int(a.begun - b.begun) })
@@ -92,8 +92,8 @@ func inOrder(t *testing.T, calls []call) {
 	}
 }
 
-// A sequence whose row is gone, and that is made again, gives no number before
-// it is confirmed. MariaDB does not notice it, as MySQL says.
+// A sequence whose row is gone, and that is made again, gives no number
+// before it is confirmed. MariaDB does not notice it, as MySQL says.
 func TestSequenceThatIsMadeAgain(t *testing.T) {
 	for name, on := range databases(t) {
 		if name == "mariadb" {

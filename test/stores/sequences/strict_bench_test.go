@@ -14,11 +14,11 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// BenchmarkStrict compares the numbers of a strict sequence with a counter of
-// one's own on PostgreSQL, which sixteen connections raise with one statement
-// each: first with sixteen callers of one program, and then with sixteen
-// programs that have a connection and a caller each. All are in this process;
-// no program knows of another one. The sides take turns.
+// BenchmarkStrict compares the numbers of a strict sequence with a counter
+// of one's own on PostgreSQL, which sixteen connections raise with one
+// statement each: first with sixteen callers of one program, and then with
+// sixteen programs that have a connection and a caller each. All are in
+// this process; no program knows of another one. The sides take turns.
 func BenchmarkStrict(b *testing.B) {
 	p := servers.StartPostgres(b)
 	d := database{"pgx", p.URL(p.NewDatabase(b))}

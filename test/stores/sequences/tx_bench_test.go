@@ -41,8 +41,8 @@ func returning(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 }
 
 // BenchmarkSequenceTx compares transactions that take a number and write an
-// invoice with it, by SequenceTx and by a counter of one's own, over sixteen
-// connections. The two sides take turns.
+// invoice with it, by SequenceTx and by a counter of one's own, over
+// sixteen connections. The two sides take turns.
 func BenchmarkSequenceTx(b *testing.B) {
 	var out *os.File
 	if *figures != "" {

@@ -53,8 +53,8 @@ func run(t *testing.T, in interface {
 	}
 }
 
-// takenSince is a number that another transaction took after this one looked at
-// the database.
+// takenSince is a number that another transaction took after this one
+// looked at the database.
 func takenSince(t *testing.T, m *met) {
 	var n int
 	if err := m.tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM invoice").Scan(&n); err != nil {
@@ -68,7 +68,8 @@ func takenSince(t *testing.T, m *met) {
 // heldNow is a number of another transaction that is open.
 func heldNow(t *testing.T, m *met) { m.take(t) }
 
-// deadlock is a transaction that has a number, and waits for a row of this one.
+// deadlock is a transaction that has a number, and waits for a row of this
+// one.
 func deadlock(t *testing.T, m *met) {
 	run(t, m.tx, "UPDATE invoice SET n = n + 1 WHERE n = 1")
 	other := m.take(t)
@@ -96,8 +97,8 @@ func deadlock(t *testing.T, m *met) {
 		if time.Now().After(end) {
 			t.Fatalf("the other transaction does not wait for the row after %v", patience)
 		}
-		// InnoDB shows the same picture until no transaction has looked for 100
-		// ms.
+		// InnoDB shows the same picture until no transaction has looked for
+		// 100 ms.
 		time.Sleep(200 * time.Millisecond)
 		if err := look.QueryRowContext(t.Context(), waits+strconv.FormatInt(own, 10)).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -105,8 +106,8 @@ func deadlock(t *testing.T, m *met) {
 	}
 }
 
-// Each error with which a database ends a transaction for another one's sake is
-// an ErrRetry, and the transaction can run again.
+// Each error with which a database ends a transaction for another one's
+// sake is an ErrRetry, and the transaction can run again.
 func transactionsThatMeet(t *testing.T, kinds map[string]func(testing.TB) database) {
 	for _, m := range []meeting{
 		{kind: "postgres", code: "40001", isolation: sql.LevelRepeatableRead, first: takenSince},

@@ -60,9 +60,9 @@ func oneConnection(t *testing.T, on func(testing.TB) database) {
 	want(t, d, db, 110)
 }
 
-// What a sequence refuses is refused in a transaction too, and names the cure.
-// Nothing is locked then: the sequence can be mended while the transaction is
-// open.
+// What a sequence refuses is refused in a transaction too, and names the
+// cure. Nothing is locked then: the sequence can be mended while the
+// transaction is open.
 func keepsTheRules(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	db := d.pool(t, 2)
@@ -124,8 +124,8 @@ func keepsTheRules(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// Rows that were put back give no number in a transaction. After the next use
-// of the store the sequence does what its definition says.
+// Rows that were put back give no number in a transaction. After the next
+// use of the store the sequence does what its definition says.
 func afterRowsWerePutBack(t *testing.T, on func(testing.TB) database) {
 	for _, after := range []int64{sequence.Stop, sequence.Trust, 50} {
 		t.Run(map[int64]string{0: "stop", -1: "trust", 50: "skip"}[after], func(t *testing.T) {
@@ -171,8 +171,8 @@ func afterRowsWerePutBack(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// A number that is taken in a savepoint goes back with it, and its row looks
-// like every other.
+// A number that is taken in a savepoint goes back with it, and its row
+// looks like every other.
 func savepoints(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	st := d.invoices(t, sequence.Definition{})
@@ -212,8 +212,9 @@ func serial(t *testing.T, d database, db *sql.DB, period int64, end func(*sql.Tx
 	return s, end(tx)
 }
 
-// Sixteen connections begin a period at once, and the one before: the serials
-// of both have no gap, also when the first transaction is rolled back.
+// Sixteen connections begin a period at once, and the one before: the
+// serials of both have no gap, also when the first transaction is rolled
+// back.
 func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	st := d.invoices(t, sequence.Definition{Pattern: "RE-{year}-{n:6}"})
@@ -352,8 +353,8 @@ func definitionOfBefore(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// A connection on which commits would not last is refused, or mended for the
-// transaction.
+// A connection on which commits would not last is refused, or mended for
+// the transaction.
 func commitsLast(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	d.invoices(t, sequence.Definition{})
@@ -381,8 +382,8 @@ func commitsLast(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// A transaction that is prepared keeps its number: others wait for it, and get
-// the same one if it is rolled back.
+// A transaction that is prepared keeps its number: others wait for it, and
+// get the same one if it is rolled back.
 func preparedTransactions(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	if d.driver != "pgx" {

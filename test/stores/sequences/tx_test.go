@@ -110,8 +110,8 @@ func (d database) tryInvoice(ctx context.Context, db *sql.DB, end func(*sql.Tx) 
 
 func commit(tx *sql.Tx) error { return tx.Commit() }
 
-// kill ends the connection of a transaction from another one, or where there is
-// no server, leaves it to the driver to end it.
+// kill ends the connection of a transaction from another one, or where
+// there is no server, leaves it to the driver to end it.
 func (d database) kill(ctx context.Context, t *testing.T, db *sql.DB) func(*sql.Tx) error {
 	return func(tx *sql.Tx) error {
 		ask, by := "SELECT pg_backend_pid()", "SELECT pg_terminate_backend(%d)"
@@ -156,9 +156,9 @@ func numbers(t testing.TB, db *sql.DB) (all []int64) {
 	return all
 }
 
-// Sixteen connections write invoices, and some transactions are rolled back or
-// lose their connection: the numbers have no gap, come once, and rise in the
-// order of the commits. A reader never sees a gap either.
+// Sixteen connections write invoices, and some transactions are rolled back
+// or lose their connection: the numbers have no gap, come once, and rise in
+// the order of the commits. A reader never sees a gap either.
 func invoicesWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	const connections, rounds = 16, 12
 	d := on(t)
@@ -235,8 +235,8 @@ func neverAGap(ctx context.Context, t *testing.T, db *sql.DB, stop chan struct{}
 	}
 }
 
-// looksOwn checks that a program which opens the database sees nothing that was
-// put back, and goes on with the number given.
+// looksOwn checks that a program which opens the database sees nothing that
+// was put back, and goes on with the number given.
 func looksOwn(t *testing.T, d database, st *sqlstore.Store, want int64) {
 	t.Helper()
 	before, err := st.Identity(t.Context(), "")
@@ -258,8 +258,8 @@ func looksOwn(t *testing.T, d database, st *sqlstore.Store, want int64) {
 	}
 }
 
-// Numbers of transactions and of programs that call Next meet on one sequence,
-// while it is changed and confirmed: none comes twice.
+// Numbers of transactions and of programs that call Next meet on one
+// sequence, while it is changed and confirmed: none comes twice.
 func invoicesBesideNext(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	st := d.invoices(t, sequence.Definition{})

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// lateDriver begins a transaction and then says that the time is up, as drivers
-// do when a context ends between the two.
+// lateDriver begins a transaction and then says that the time is up, as
+// drivers do when a context ends between the two.
 type lateDriver struct {
 	path string
 	late bool // the next BEGIN

@@ -26,9 +26,9 @@ func twitter(t *testing.T) *snowfence.Scheme {
 	return s
 }
 
-// TestReplacedFile deletes or replaces the file or one beside it under a lease:
-// the next renewal seals the generator and ends the lease, and the store works
-// no more, whatever comes in its place.
+// TestReplacedFile deletes or replaces the file or one beside it under a
+// lease: the next renewal seals the generator and ends the lease, and the
+// store works no more, whatever comes in its place.
 func TestReplacedFile(t *testing.T) {
 	for name, replace := range map[string]func(path string) error{
 		"deleted":            os.Remove,
@@ -104,8 +104,8 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// TestDurableRenewals renews with a pinned connection that does not wait for
-// the disk.
+// TestDurableRenewals renews with a pinned connection that does not wait
+// for the disk.
 func TestDurableRenewals(t *testing.T) {
 	db, err := sql.Open("sqlite", dsn(filepath.Join(t.TempDir(), "ids.db"))+"&_pragma=synchronous(OFF)")
 	if err != nil {

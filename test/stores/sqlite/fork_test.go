@@ -14,10 +14,10 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
-// TestDeletedSideFiles deletes files of a database that a process has open, and
-// starts a second process on what is left. The first one notices at a renewal,
-// and where the file with the last commits is still there, no ID is made twice
-// even until then.
+// TestDeletedSideFiles deletes files of a database that a process has open,
+// and starts a second process on what is left. The first one notices at a
+// renewal, and where the file with the last commits is still there, no ID
+// is made twice even until then.
 func TestDeletedSideFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		suffixes []string
@@ -128,8 +128,8 @@ func TestNames(t *testing.T) {
 	l.Orphan()
 }
 
-// TestComparedBeforeWrites: nothing is written into files that no other program
-// sees.
+// TestComparedBeforeWrites: nothing is written into files that no other
+// program sees.
 func TestComparedBeforeWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
@@ -151,8 +151,8 @@ func TestComparedBeforeWrites(t *testing.T) {
 	}
 }
 
-// TestComparedBeforeTheIdentity asks who a file is that is gone: with a pinned
-// connection, and with none.
+// TestComparedBeforeTheIdentity asks who a file is that is gone: with a
+// pinned connection, and with none.
 func TestComparedBeforeTheIdentity(t *testing.T) {
 	for _, pinned := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "ids.db")
@@ -172,8 +172,8 @@ func TestComparedBeforeTheIdentity(t *testing.T) {
 	}
 }
 
-// TestComparedAfterWrites replaces a file while a write waits for its turn: the
-// write is done, and does not count.
+// TestComparedAfterWrites replaces a file while a write waits for its turn:
+// the write is done, and does not count.
 func TestComparedAfterWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)

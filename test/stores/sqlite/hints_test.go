@@ -82,8 +82,8 @@ func TestBusyTimeoutHint(t *testing.T) {
 	}
 }
 
-// TestLockedFile has another program lock the file: the error says how to find
-// it, and when it is gone, writes go on.
+// TestLockedFile has another program lock the file: the error says how to
+// find it, and when it is gone, writes go on.
 func TestLockedFile(t *testing.T) {
 	const advice = "a transaction of this program or of another one (fuser FILE) has the write lock of the file: end " +
 		"it within a third of the ttl, or keep the IDs in a file of their own"

@@ -1,5 +1,5 @@
-// Package sqlite tests leases on real SQLite files, with one process and with
-// others.
+// Package sqlite tests leases on real SQLite files, with one process and
+// with others.
 package sqlite
 
 import (

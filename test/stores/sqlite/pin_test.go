@@ -129,8 +129,9 @@ func TestGivenUpConnection(t *testing.T) {
 	closed(t, l)
 }
 
-// closed closes a lease of so short a ttl that its grant may run out on a busy
-// machine while the node is given back. Then the second call has nothing to do.
+// closed closes a lease of so short a ttl that its grant may run out on a
+// busy machine while the node is given back. Then the second call has
+// nothing to do.
 func closed(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	if err := l.Shutdown(t.Context()); err != nil {
@@ -161,10 +162,10 @@ func TestPin(t *testing.T) {
 	noLog(t, path)
 }
 
-// noLog waits until no program has the file open: a connection that comes then
-// is the last one, and takes the log away. Two that close at the same time
-// leave it, and one of them may be closed by a goroutine of database/sql that
-// Close does not wait for.
+// noLog waits until no program has the file open: a connection that comes
+// then is the last one, and takes the log away. Two that close at the same
+// time leave it, and one of them may be closed by a goroutine of
+// database/sql that Close does not wait for.
 func noLog(t *testing.T, path string) {
 	t.Helper()
 	fleet.Eventually(t, "a connection is still open", func() error {

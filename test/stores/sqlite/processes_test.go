@@ -21,8 +21,8 @@ import (
 )
 
 // TestMain is also the program that the tests start many times: it leases a
-// node and prints IDs, one a line, as it makes them. With the name of a file to
-// lock it holds a transaction open for ever.
+// node and prints IDs, one a line, as it makes them. With the name of a
+// file to lock it holds a transaction open for ever.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("SNOWFENCE_TEST_LOCK"); path != "" {
 		fmt.Println(lock(path))
@@ -122,8 +122,8 @@ type process struct {
 
 func (p *process) kill() { _ = p.Process.Kill() }
 
-// start runs the child and sends the IDs it printed when it has ended. It must
-// not fail.
+// start runs the child and sends the IDs it printed when it has ended. It
+// must not fail.
 func start(t *testing.T, path, node string, count int) (*process, chan []int64) {
 	t.Helper()
 	cmd, all := startFailing(t, path, node, count)
@@ -138,8 +138,8 @@ func start(t *testing.T, path, node string, count int) (*process, chan []int64) 
 	return cmd, out
 }
 
-// startFailing runs the child, which may fail, and sends what it printed when
-// it has ended.
+// startFailing runs the child, which may fail, and sends what it printed
+// when it has ended.
 func startFailing(t *testing.T, path, node string, count int) (*process, chan printed) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -58,8 +58,8 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	return id
 }
 
-// opened returns the identity that a program sees which opens a file and reads
-// nothing.
+// opened returns the identity that a program sees which opens a file and
+// reads nothing.
 func opened(t *testing.T, path string) string {
 	t.Helper()
 	db, st := openFile(t, path)
@@ -158,8 +158,8 @@ var reloads = map[string]func(t *testing.T, path, copied string){
 	},
 }
 
-// TestReloadIsNoticed puts old rows back while no program runs: the data has
-// another identity, which stays.
+// TestReloadIsNoticed puts old rows back while no program runs: the data
+// has another identity, which stays.
 func TestReloadIsNoticed(t *testing.T) {
 	for name, reload := range reloads {
 		t.Run(name, func(t *testing.T) {
@@ -196,8 +196,8 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// alarmed checks that a file has another identity than before, and keeps that
-// one.
+// alarmed checks that a file has another identity than before, and keeps
+// that one.
 func alarmed(t *testing.T, path, before string) {
 	t.Helper()
 	after := opened(t, path)
@@ -219,8 +219,8 @@ func same(t *testing.T, path, id, after string) {
 	}
 }
 
-// TestReloadUnderConnectedStore does so under a store that is open, of which
-// nothing else is in use.
+// TestReloadUnderConnectedStore does so under a store that is open, of
+// which nothing else is in use.
 func TestReloadUnderConnectedStore(t *testing.T) {
 	for name, reload := range reloads {
 		if name == "copied over" || name == "tables dropped" {
@@ -251,8 +251,8 @@ func TestReloadUnderConnectedStore(t *testing.T) {
 	}
 }
 
-// TestUpkeepIsNoReload does what administrators do with a file: nothing was put
-// back.
+// TestUpkeepIsNoReload does what administrators do with a file: nothing was
+// put back.
 func TestUpkeepIsNoReload(t *testing.T) {
 	path, copied, before := scene(t)
 	for _, upkeep := range []string{
@@ -293,8 +293,8 @@ func TestMadeAgainUnderConnectedStore(t *testing.T) {
 	}
 }
 
-// TestOtherTables refuses tables that another version made, and leaves them as
-// they are.
+// TestOtherTables refuses tables that another version made, and leaves them
+// as they are.
 func TestOtherTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)

@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
-// TestReadsBehindTheWitness reads a file that lost what another program did:
-// only the witness knows of it.
+// TestReadsBehindTheWitness reads a file that lost what another program
+// did: only the witness knows of it.
 func TestReadsBehindTheWitness(t *testing.T) {
 	path, _, before := scene(t)
 	db, st := openFile(t, path)
@@ -38,9 +38,9 @@ func TestReadsBehindTheWitness(t *testing.T) {
 	}
 }
 
-// TestSwapsThatMakeUpForWhatIsGone swaps in a file that was rolled back by as
-// many swaps. Afterwards the numbers are as before, so a look after the swap is
-// too late: none of these was noticed.
+// TestSwapsThatMakeUpForWhatIsGone swaps in a file that was rolled back by
+// as many swaps. Afterwards the numbers are as before, so a look after the
+// swap is too late: none of these was noticed.
 func TestSwapsThatMakeUpForWhatIsGone(t *testing.T) {
 	for _, pinned := range []bool{false, true} {
 		for _, batch := range []bool{false, true} {
@@ -105,8 +105,8 @@ func pin(t *testing.T, st *sqlstore.Store) {
 	t.Cleanup(unpin)
 }
 
-// refused checks that swaps write nothing, and do not say that another process
-// was faster.
+// refused checks that swaps write nothing, and do not say that another
+// process was faster.
 func refused(t *testing.T, st *sqlstore.Store, writes []store.Write) {
 	t.Helper()
 	for i, err := range st.Swap(t.Context(), writes) {
@@ -120,8 +120,8 @@ func refused(t *testing.T, st *sqlstore.Store, writes []store.Write) {
 	}
 }
 
-// TestSwapsBesideADamagedWitness swaps where nothing is known: it may have been
-// put back.
+// TestSwapsBesideADamagedWitness swaps where nothing is known: it may have
+// been put back.
 func TestSwapsBesideADamagedWitness(t *testing.T) {
 	for name, writes := range map[string][]store.Write{
 		"one":     {{Old: "a", New: record(2, "x")}},
@@ -144,8 +144,9 @@ func TestSwapsBesideADamagedWitness(t *testing.T) {
 	}
 }
 
-// TestSwapsAfterTheAlarmOfAnother swaps in data that another store has given
-// another identity: its numbers are lower, and nothing is wrong with them.
+// TestSwapsAfterTheAlarmOfAnother swaps in data that another store has
+// given another identity: its numbers are lower, and nothing is wrong with
+// them.
 func TestSwapsAfterTheAlarmOfAnother(t *testing.T) {
 	path, copied, before := scene(t)
 	_, st := openFile(t, path)
@@ -160,8 +161,8 @@ func TestSwapsAfterTheAlarmOfAnother(t *testing.T) {
 	}
 }
 
-// TestWitness deletes and damages the witness: what cannot be known counts as
-// put back, once.
+// TestWitness deletes and damages the witness: what cannot be known counts
+// as put back, once.
 func TestWitness(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"deleted": os.Remove,
@@ -203,8 +204,8 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// TestWitnessHasTheRightsOfTheFile lets the users of a group share a file: they
-// share its witness.
+// TestWitnessHasTheRightsOfTheFile lets the users of a group share a file:
+// they share its witness.
 func TestWitnessHasTheRightsOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o660)); err != nil {
@@ -249,8 +250,8 @@ func TestNewFileNeedsNoWait(t *testing.T) {
 	}
 }
 
-// TestManyNoteSwaps has many stores swap at the same time, and notes come in
-// any order.
+// TestManyNoteSwaps has many stores swap at the same time, and notes come
+// in any order.
 func TestManyNoteSwaps(t *testing.T) {
 	path, _, before := scene(t)
 	var wg sync.WaitGroup

@@ -13,8 +13,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// TestWitnessThatMayNotBeWritten lets a user read a file whose witness he may
-// not write, and refuses his swaps. Root may write all, so it runs as nobody.
+// TestWitnessThatMayNotBeWritten lets a user read a file whose witness he
+// may not write, and refuses his swaps. Root may write all, so it runs as
+// nobody.
 func TestWitnessThatMayNotBeWritten(t *testing.T) {
 	if os.Getuid() == 0 {
 		dir, err := os.MkdirTemp("", "snowfence-nobody-")

@@ -1,6 +1,6 @@
-// Rig is a server for the tests of the dashboard: a real one over a store in
-// memory, with holders, faults and IDs as its standard input asks for. It
-// prints its address, and ok for each line that was carried out.
+// Rig is a server for the tests of the dashboard: a real one over a store
+// in memory, with holders, faults and IDs as its standard input asks for.
+// It prints its address, and ok for each line that was carried out.
 package rig
 
 import (
@@ -24,8 +24,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// TestMain is the program, where RIG is set: to its path, by the tests of the
-// dashboard.
+// TestMain is the program, where RIG is set: to its path, by the tests of
+// the dashboard.
 func TestMain(m *testing.M) {
 	if os.Getenv("RIG") == "" {
 		os.Exit(m.Run())
@@ -47,8 +47,8 @@ type rig struct {
 	counts  map[string]int // of sequences
 }
 
-// holder is a program with a lease that the rig renews, with a clock that is
-// off.
+// holder is a program with a lease that the rig renews, with a clock that
+// is off.
 type holder struct {
 	label string
 	off   time.Duration
@@ -217,8 +217,8 @@ func (r *rig) numbers(name string, n int64) error {
 	return err
 }
 
-// write writes the renewal of n nodes of a holder with a clock that is off. A
-// label may have the place for an index.
+// write writes the renewal of n nodes of a holder with a clock that is off.
+// A label may have the place for an index.
 func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error {
 	ctx, now := context.Background(), time.Now().Add(h.off)
 	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, first.Namespace)

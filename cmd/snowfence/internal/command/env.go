@@ -21,9 +21,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// MaxWait is how long a run waits for the clock or the store: longer than the
-// ttl of a crashed process (15 s by default) and than the wait after a rollback
-// (45 s).
+// MaxWait is how long a run waits for the clock or the store: longer than
+// the ttl of a crashed process (15 s by default) and than the wait after a
+// rollback (45 s).
 const MaxWait = time.Minute
 
 // Env is the world of the commands in one run of the program.
@@ -58,8 +58,8 @@ func New(stdin io.Reader, stdout, stderr io.Writer, environ []string) *Env {
 // Getenv returns the value of a variable; "" if it is unset.
 func (e *Env) Getenv(name string) string { return e.Vars[name] }
 
-// Run adapts the work of a command to cobra: standard output is buffered, and
-// flushed whatever happens.
+// Run adapts the work of a command to cobra: standard output is buffered,
+// and flushed whatever happens.
 func (e *Env) Run(
 	work func(cmd *cobra.Command, args []string, out *bufio.Writer) error,
 ) func(*cobra.Command, []string) error {
@@ -76,8 +76,8 @@ func (e *Env) Run(
 	}
 }
 
-// Exit says what went wrong, on standard error, and returns the code with which
-// the program ends.
+// Exit says what went wrong, on standard error, and returns the code with
+// which the program ends.
 func (e *Env) Exit(cmd *cobra.Command, err error) int {
 	if b, ok := e.Stderr.(*logBuffer); ok {
 		defer b.flush()
@@ -125,8 +125,8 @@ func (e *Env) Exit(cmd *cobra.Command, err error) int {
 	return ExitFailed
 }
 
-// logsJSON reports whether a command wants its messages as JSON, also where its
-// line is wrong.
+// logsJSON reports whether a command wants its messages as JSON, also where
+// its line is wrong.
 func (e *Env) logsJSON(cmd *cobra.Command) bool {
 	if cmd == nil || cmd.Flags().Lookup("log-json") == nil {
 		return false

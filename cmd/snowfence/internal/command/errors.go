@@ -19,8 +19,8 @@ const (
 // printed.
 var ErrFindings = errors.New("findings")
 
-// ErrBadInput ends the program with exit code 2 after a stream with bad lines,
-// which were reported one by one.
+// ErrBadInput ends the program with exit code 2 after a stream with bad
+// lines, which were reported one by one.
 var ErrBadInput = errors.New("bad input")
 
 // usageError is a mistake in flags, arguments or input.
@@ -35,8 +35,8 @@ func Usage(err error) error { return usageError{err} }
 // [fmt.Errorf] makes it.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// runError marks an error of a command itself; any other comes from the parsing
-// of its command line.
+// runError marks an error of a command itself; any other comes from the
+// parsing of its command line.
 type runError struct{ error }
 
 func (e runError) Unwrap() error { return e.error }

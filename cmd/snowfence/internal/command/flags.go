@@ -36,8 +36,8 @@ func ByEnv(e *Env, fs *pflag.FlagSet) error {
 // ofEnv is the annotation of a flag with a value of the environment.
 const ofEnv = "of-env"
 
-// ofEnvironment reports whether the environment gave a flag its value; nil is
-// none.
+// ofEnvironment reports whether the environment gave a flag its value; nil
+// is none.
 func ofEnvironment(f *pflag.Flag) bool {
 	if f == nil {
 		return false
@@ -62,7 +62,8 @@ func FirstGiven(cmd *cobra.Command, flags ...string) string {
 	return flags[i]
 }
 
-// CompleteLayouts lets the shell complete the names of layouts behind flags.
+// CompleteLayouts lets the shell complete the names of layouts behind
+// flags.
 func CompleteLayouts(cmd *cobra.Command, flags ...string) {
 	for _, name := range flags {
 		// It fails only for a flag that the command does not have.
@@ -85,13 +86,13 @@ func CompleteWords(cmd *cobra.Command, flag string, words ...cobra.Completion) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// TakesIDs is the annotation of commands with IDs as arguments, which may begin
-// with a minus sign.
+// TakesIDs is the annotation of commands with IDs as arguments, which may
+// begin with a minus sign.
 const TakesIDs = "takes-ids"
 
-// MoveIDsLast makes "decode -5 --json" mean what it says. The commands it is
-// for have long flags only (and -h), so whatever else begins with a single dash
-// is an ID. IDs go behind "--", in their order.
+// MoveIDsLast makes "decode -5 --json" mean what it says. The commands it
+// is for have long flags only (and -h), so whatever else begins with a
+// single dash is an ID. IDs go behind "--", in their order.
 func MoveIDsLast(root *cobra.Command, args []string) []string {
 	if len(args) == 0 {
 		return args

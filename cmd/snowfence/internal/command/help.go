@@ -10,8 +10,8 @@ import (
 )
 
 // WrapHelp makes help and usage of all commands as wide as other texts. A
-// template of cobra's would make the linker keep every exported method of the
-// program.
+// template of cobra's would make the linker keep every exported method of
+// the program.
 func WrapHelp(root *cobra.Command) {
 	usage := root.UsageFunc()
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
@@ -75,8 +75,8 @@ func wrapText(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// secondColumn returns where the second column of a row begins, or the text of
-// other lines.
+// secondColumn returns where the second column of a row begins, or the text
+// of other lines.
 func secondColumn(line string) int {
 	text := strings.TrimLeft(line, " ")
 	start := len(line) - len(text)

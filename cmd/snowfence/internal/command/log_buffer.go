@@ -8,8 +8,8 @@ import (
 )
 
 // logBuffer passes lines on to a writer that may block for ever, and never
-// waits for it. It keeps up to 1 MB, and drops and counts the lines after that.
-// Safe for concurrent use.
+// waits for it. It keeps up to 1 MB, and drops and counts the lines after
+// that. Safe for concurrent use.
 type logBuffer struct {
 	to   io.Writer
 	tell func(dropped int) // writes a line about it here
@@ -74,8 +74,8 @@ func (b *logBuffer) flush() {
 	}
 }
 
-// BufferLog has the program log through a buffer from here on, so that nothing
-// waits for the reader of its log. Exit flushes it.
+// BufferLog has the program log through a buffer from here on, so that
+// nothing waits for the reader of its log. Exit flushes it.
 func BufferLog(e *Env) {
 	e.Stderr = &logBuffer{to: e.Stderr, tell: func(dropped int) {
 		e.say(slog.LevelWarn, "nobody read this log: %d lines were dropped", dropped)

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// The command line refuses the names that the library refuses, and no other.
+// The command line refuses the names that the library refuses, and no
+// other.
 func TestNamesAreThoseOfTheLibrary(t *testing.T) {
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {

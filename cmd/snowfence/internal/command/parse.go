@@ -26,8 +26,8 @@ func ParseLayout(spec string) (snowfence.Layout, error) {
 	return l, nil
 }
 
-// ParseNode reads a node number, or the numbers of its parts, each as it is or
-// from its source. found tells the latter.
+// ParseNode reads a node number, or the numbers of its parts, each as it is
+// or from its source. found tells the latter.
 func ParseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int64, found bool, err error) {
 	var parts []int64
 	var sources []nodes.Source
@@ -128,8 +128,8 @@ func CheckName(name string) error {
 // Quoted returns a text as one word of a shell.
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// OtherName returns the name of a namespace for a layout, other than the one
-// that is taken.
+// OtherName returns the name of a namespace for a layout, other than the
+// one that is taken.
 func OtherName(taken, layout string) string {
 	if strings.Contains(layout, "=") || layout == taken {
 		return taken + "-2"

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// psql prints a timestamptz with a space, and with an offset that can have no
-// minutes.
+// psql prints a timestamptz with a space, and with an offset that can have
+// no minutes.
 func TestTimesAsDatabasesPrintThem(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"2019-05-17 08:30:00":           time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC),

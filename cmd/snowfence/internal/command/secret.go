@@ -14,8 +14,8 @@ import (
 )
 
 // SecretFlag names the files of the secrets of an encrypted layout, oldest
-// first. There is no flag for a secret itself: everybody on a machine can read
-// the command lines of others.
+// first. There is no flag for a secret itself: everybody on a machine can
+// read the command lines of others.
 type SecretFlag struct {
 	Files []string
 	Name  string // of the flag, in errors; "" is --secret-file
@@ -70,8 +70,8 @@ func (f *SecretFlag) Keys(e *Env) ([]*snowfence.Secret, error) {
 	return keys, nil
 }
 
-// Args returns the flag as it was given on the command line, for a command that
-// the user is told to run.
+// Args returns the flag as it was given on the command line, for a command
+// that the user is told to run.
 func (f *SecretFlag) Args() (args string) {
 	if ofEnvironment(f.flag) {
 		return ""

@@ -42,8 +42,8 @@ func (f *StoreFlags) RegisterStore(fs *pflag.FlagSet) {
 	f.flag = fs.Lookup("store")
 }
 
-// Look opens the store for a command that only reads: a role that may only read
-// is enough, and no missing file is made.
+// Look opens the store for a command that only reads: a role that may only
+// read is enough, and no missing file is made.
 func (f *StoreFlags) Look(ctx context.Context, e *Env) (*open.Store, error) {
 	if err := e.Places.Missing(f.URL); err != nil {
 		e.StoreArgs = f.Command("")
@@ -75,8 +75,8 @@ func (f *StoreFlags) openURL(
 	return st, err
 }
 
-// Open opens the store of the flags, or else the system-wide one or the user's
-// own, and says which.
+// Open opens the store of the flags, or else the system-wide one or the
+// user's own, and says which.
 func (f *StoreFlags) Open(ctx context.Context, e *Env) (*open.Store, error) {
 	if f.URL != "" {
 		return f.openURL(ctx, e, open.OpenEnv)
@@ -119,8 +119,8 @@ func inContainer() bool {
 }
 
 // Command returns a command on the same store. Its URL shows no password:
-// Message says what to do about that. Commands need not name a store that the
-// environment names.
+// Message says what to do about that. Commands need not name a store that
+// the environment names.
 func (f *StoreFlags) Command(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	if f.URL != "" && !ofEnvironment(f.flag) {
@@ -129,8 +129,8 @@ func (f *StoreFlags) Command(format string, args ...any) string {
 	return text
 }
 
-// OpenNamespace opens the store and reads the namespace. The caller closes the
-// store if there is no error.
+// OpenNamespace opens the store and reads the namespace. The caller closes
+// the store if there is no error.
 func (f *StoreFlags) OpenNamespace(ctx context.Context, e *Env) (*open.Store, lease.Namespace, error) {
 	return f.namespaceOf(ctx, e, f.Open)
 }

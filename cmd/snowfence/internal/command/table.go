@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ListCommand gives a command that lists something of a store its flags and its
-// work.
+// ListCommand gives a command that lists something of a store its flags and
+// its work.
 func ListCommand(
 	e *Env, cmd *cobra.Command, list func(ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer) error,
 ) *cobra.Command {
@@ -34,8 +34,8 @@ func ListCommand(
 	return cmd
 }
 
-// WriteTable writes a line of JSON for each of a list, or a table. Of an empty
-// list people read why it has none. A nil row is left out.
+// WriteTable writes a line of JSON for each of a list, or a table. Of an
+// empty list people read why it has none. A nil row is left out.
 func WriteTable[T any](
 	e *Env, out *bufio.Writer, list []T, asJSON bool, none string, header []string, row func(T) []string,
 ) error {
@@ -61,7 +61,8 @@ func WriteTable[T any](
 }
 
 // NoneIn says that a store has no namespace or sequence. Of a moved one, it
-// does not advise to make another: its IDs could equal IDs of the other store.
+// does not advise to make another: its IDs could equal IDs of the other
+// store.
 func NoneIn(ctx context.Context, e *Env, st *open.Store, kind string) string {
 	heads, _ := st.Leases.Heads(ctx) // the list was read: this only says more
 	for _, r := range heads {

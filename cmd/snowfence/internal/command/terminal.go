@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Escaped returns a text for a terminal. Texts of a store or a server may have
-// characters that command it: they are written as Go writes them, but for those
-// in keep.
+// Escaped returns a text for a terminal. Texts of a store or a server may
+// have characters that command it: they are written as Go writes them, but
+// for those in keep.
 func Escaped(text, keep string) string {
 	if store.Plain(text) {
 		return text

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// notWithAt are the flags of new that mean nothing for a time gone by: no node
-// is leased.
+// notWithAt are the flags of new that mean nothing for a time gone by: no
+// node is leased.
 var notWithAt = [...]string{
 	"state-file", "state-dir", "state-after", "slice", "within", "label", "wait",
 }
@@ -32,8 +32,8 @@ func checkAt(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 	return nil
 }
 
-// backfillBatch is the number of lines that are read together. IDs of one hour
-// cost one write.
+// backfillBatch is the number of lines that are read together. IDs of one
+// hour cost one write.
 const backfillBatch = 10_000
 
 // newBackfill prints IDs for a time gone by, or for each time of standard

@@ -103,8 +103,8 @@ func decodeNamespace(ctx context.Context, e *command.Env, st *open.Store, d *sho
 	return nil
 }
 
-// namespaceViews returns views of the layout of a namespace, and of those that
-// it had before, the last one first.
+// namespaceViews returns views of the layout of a namespace, and of those
+// that it had before, the last one first.
 func namespaceViews(ns lease.Namespace, f *DecodeFlags,
 	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
 ) ([]*show.View, error) {
@@ -136,11 +136,12 @@ func namespaceViews(ns lease.Namespace, f *DecodeFlags,
 	return views, nil
 }
 
-// checkAhead is how far clocks and leads may be ahead of this machine's clock.
+// checkAhead is how far clocks and leads may be ahead of this machine's
+// clock.
 const checkAhead = time.Minute
 
-// namespaceCheck tells which IDs of a namespace can be real: those in one of
-// its regions. For leases, these are the nodes that were ever leased.
+// namespaceCheck tells which IDs of a namespace can be real: those in one
+// of its regions. For leases, these are the nodes that were ever leased.
 type namespaceCheck struct {
 	regions []lease.Region
 	leased  snowfence.NodeRange // from the lowest to the highest; empty if none ever was

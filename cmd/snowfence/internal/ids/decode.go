@@ -169,8 +169,8 @@ type decoder struct {
 	count int
 }
 
-// decodeOne decodes one text. Its error is for the reader of the messages; a
-// failure to write shows when out is flushed.
+// decodeOne decodes one text. Its error is for the reader of the messages;
+// a failure to write shows when out is flushed.
 func (d *decoder) decodeOne(s []byte) (err error) {
 	d.buf = d.buf[:0]
 	if d.count > 0 && !d.JSON {

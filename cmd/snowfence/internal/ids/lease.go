@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// openLease leases a node of the namespace. With a fixed node it also returns
-// its record from before, nil without one.
+// openLease leases a node of the namespace. With a fixed node it also
+// returns its record from before, nil without one.
 func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (*lease.Lease, *store.Record, error) {
 	s, err := namespaceScheme(ctx, e, st, f)
 	if err != nil {
@@ -51,8 +51,9 @@ func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags)
 	return l, before, nil
 }
 
-// namespaceScheme returns the scheme of the namespace, and makes the namespace
-// on first use if it is default, or if the store belongs to this machine.
+// namespaceScheme returns the scheme of the namespace, and makes the
+// namespace on first use if it is default, or if the store belongs to this
+// machine.
 func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (*snowfence.Scheme, error) {
 	wanted, err := command.ParseLayout(f.layout)
 	if err != nil {
@@ -92,8 +93,8 @@ func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *new
 	return f.secret.Scheme(e, l)
 }
 
-// mismatch says that a namespace has another layout, and shows commands that
-// work.
+// mismatch says that a namespace has another layout, and shows commands
+// that work.
 func (f *newFlags) mismatch(st *open.Store, have, want snowfence.Layout) error {
 	name := show.LayoutName(want)
 	other := command.OtherName(f.store.Namespace, name)

@@ -89,8 +89,8 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 	return cmd
 }
 
-// newIDs prints IDs. Text goes past the buffer that other commands print to: a
-// stream has its own.
+// newIDs prints IDs. Text goes past the buffer that other commands print
+// to: a stream has its own.
 func newIDs(ctx context.Context, e *command.Env, f *newFlags) (err error) {
 	list := f.format
 	if list == "" {
@@ -162,8 +162,9 @@ func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64) e
 	return nil
 }
 
-// leadOf lets a tick's worth of IDs be made before its time, so that short runs
-// need not wait for ticks: it does not matter that a timestamp is 10 ms early.
+// leadOf lets a tick's worth of IDs be made before its time, so that short
+// runs need not wait for ticks: it does not matter that a timestamp is 10
+// ms early.
 func leadOf(l snowfence.Layout) int64 {
 	if l.Equal(snowfence.MustLayout("drift")) {
 		return 2000 // what generators of this layout do

@@ -11,13 +11,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// timeRange is the answer of range: the lowest and the highest ID of a time.
+// timeRange is the answer of range: the lowest and the highest ID of a
+// time.
 type timeRange struct {
 	Lowest  snowfence.ID `json:"lowest"`
 	Highest snowfence.ID `json:"highest"`
 }
 
-// mostRanges is how many ranges are listed: as many as scatter values can be.
+// mostRanges is how many ranges are listed: as many as scatter values can
+// be.
 const mostRanges = 1 << 12
 
 func rangeCommand(e *command.Env) *cobra.Command {
@@ -71,8 +73,8 @@ generator, and a row appears later than its ID was made: let a query for new row
 	return cmd
 }
 
-// rangesOf returns the IDs that a layout has from a time on and before another
-// one.
+// rangesOf returns the IDs that a layout has from a time on and before
+// another one.
 func rangesOf(layout string, within map[string]int64, from, to string) (list []timeRange, err error) {
 	l, err := command.ParseLayout(layout)
 	if err != nil {

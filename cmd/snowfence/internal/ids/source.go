@@ -22,8 +22,8 @@ type source struct {
 }
 
 // checkNew refuses flags of new that are wrong whatever the store says, and
-// those that have no meaning together. What stands on the command line beats
-// the environment.
+// those that have no meaning together. What stands on the command line
+// beats the environment.
 func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 	switch {
 	case f.count < 1:
@@ -59,8 +59,8 @@ func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 // clash is a flag that means nothing beside another one.
 type clash struct{ flag, why string }
 
-// notWithFiles are the flags that mean nothing with a state file or a folder of
-// them.
+// notWithFiles are the flags that mean nothing with a state file or a
+// folder of them.
 var notWithFiles = []clash{
 	{"store", "is used instead of a store"},
 	{"namespace", "is used instead of a store and its namespaces"},
@@ -88,8 +88,8 @@ func filesOrStore(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 	return nil
 }
 
-// without sees that no flag of a list is set beside the flag name. What stands
-// on the command line beats the environment.
+// without sees that no flag of a list is set beside the flag name. What
+// stands on the command line beats the environment.
 func without(e *command.Env, cmd *cobra.Command, name string, value *string, list []clash) error {
 	given := command.Given(cmd, name)
 	for _, c := range list {

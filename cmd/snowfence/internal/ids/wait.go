@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// explainWait says why nothing happens for a while, and ends a run that would
-// wait for nothing.
+// explainWait says why nothing happens for a while, and ends a run that
+// would wait for nothing.
 func explainWait(ctx context.Context, e *command.Env, grant snowfence.Grant, src *source, lead int64) error {
 	layout := src.fence.Scheme().Layout()
 	ahead := layout.TimeOf(grant.From - lead).Sub(e.Now())
@@ -31,8 +31,8 @@ func explainWait(ctx context.Context, e *command.Env, grant snowfence.Grant, src
 	return nil
 }
 
-// whyLeasedLater tells the facts of the node and its last holder. before is the
-// node's record before this run leased it, if the user named the node.
+// whyLeasedLater tells the facts of the node and its last holder. before is
+// the node's record before this run leased it, if the user named the node.
 func whyLeasedLater(ctx context.Context, e *command.Env, st *open.Store, f *newFlags, before *store.Record,
 	g snowfence.Grant,
 ) string {

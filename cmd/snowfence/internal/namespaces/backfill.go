@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// reservedFlags name the makers of IDs with sequence numbers below the layout's
-// first.
+// reservedFlags name the makers of IDs with sequence numbers below the
+// layout's first.
 type reservedFlags struct {
 	backfill   string
 	nobodyElse bool
@@ -86,7 +86,8 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 	return ns, err
 }
 
-// reservedRows show the makers of IDs with reserved numbers, if there are any.
+// reservedRows show the makers of IDs with reserved numbers, if there are
+// any.
 func reservedRows(n *pb.Namespace) (rows show.Rows) {
 	if n.BackfillNumbers > 0 {
 		numbers := "0"

@@ -110,8 +110,8 @@ func (f *namespaceFlags) change(e *command.Env) (to *snowfence.Scheme, o *lease.
 	return to, o, err
 }
 
-// explainRefused shows the ID that made the store refuse a change, or says the
-// reason in the words of the command line.
+// explainRefused shows the ID that made the store refuse a change, or says
+// the reason in the words of the command line.
 func (f *namespaceFlags) explainRefused(e *command.Env, ns lease.Namespace, to *snowfence.Scheme,
 	change *lease.NamespaceOptions, err error, out *bufio.Writer,
 ) error {

@@ -29,8 +29,8 @@ type namespaceFlags struct {
 	json     bool
 }
 
-// register adds the flags. layout is the default of its flag; nodes, unit and
-// limits describe the other defaults.
+// register adds the flags. layout is the default of its flag; nodes, unit
+// and limits describe the other defaults.
 func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limits string) {
 	f.store.RegisterStore(cmd.Flags())
 	f.secret.Register(cmd.Flags())
@@ -46,7 +46,8 @@ func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limit
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
 }
 
-// limits returns the flags of the unit and the limits, as text of a command.
+// limits returns the flags of the unit and the limits, as text of a
+// command.
 func (f *namespaceFlags) limits() string {
 	text := ""
 	if f.unit != 0 {
@@ -184,8 +185,8 @@ func (f *namespaceFlags) explainExists(
 	return err
 }
 
-// widen returns the command that makes these nodes leasable, too. It takes none
-// away.
+// widen returns the command that makes these nodes leasable, too. It takes
+// none away.
 func (f *namespaceFlags) widen(ns lease.Namespace, more snowfence.NodeRange) string {
 	nodes := command.NodeRange(min(ns.Nodes.From, more.From), max(ns.Nodes.Until, more.Until)-1)
 	return f.store.Command("snowfence namespace change %s --leasable %s --unused 0s", ns.Name, nodes)

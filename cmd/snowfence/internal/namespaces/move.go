@@ -107,8 +107,8 @@ func moveStore(ctx context.Context, from, to *open.Store, asJSON bool, out *bufi
 	return nil
 }
 
-// walk does something to all namespaces and sequences of a store, once to each.
-// The functions return what to print, nil for nothing.
+// walk does something to all namespaces and sequences of a store, once to
+// each. The functions return what to print, nil for nothing.
 type walk struct {
 	st        store.Store
 	json      bool

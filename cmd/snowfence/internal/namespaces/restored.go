@@ -88,8 +88,8 @@ func anotherIdentity(ctx context.Context, st store.Store) error {
 	return nil
 }
 
-// unlessGone leaves out deleted sequences and moved names: no program can use
-// these here.
+// unlessGone leaves out deleted sequences and moved names: no program can
+// use these here.
 func unlessGone(err error) error {
 	if errors.Is(err, sequence.ErrNoSequence) || errors.Is(err, store.ErrMoved) {
 		return nil

@@ -46,8 +46,8 @@ func sqlRecorded(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sql
 	return sqlText(e, f, plan)
 }
 
-// recordedLayout returns the layout of the functions: the namespace's, or an
-// earlier one with which they were printed before.
+// recordedLayout returns the layout of the functions: the namespace's, or
+// an earlier one with which they were printed before.
 func (f *sqlFlags) recordedLayout(ctx context.Context, ns lease.Namespace) (snowfence.Layout, error) {
 	l := ns.Layout
 	for _, q := range ns.Regions {

@@ -113,8 +113,8 @@ func auditDecoder(e *command.Env, cmd *cobra.Command, f *auditFlags) (*show.Deco
 	return d, nil
 }
 
-// runAudit reads the files. With a numbering they have numbers of a sequence,
-// with a decoder IDs of a namespace.
+// runAudit reads the files. With a numbering they have numbers of a
+// sequence, with a decoder IDs of a namespace.
 func runAudit(
 	ctx context.Context, e *command.Env, f *auditFlags, n *numbering, d *show.Decoder, files []string,
 	out *bufio.Writer,
@@ -230,8 +230,8 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 }
 
 // limitHeap limits the heap near the memory for IDs; else it would grow to
-// twice its size. A lower limit from GOMEMLIMIT stays. The returned function
-// removes the limit.
+// twice its size. A lower limit from GOMEMLIMIT stays. The returned
+// function removes the limit.
 func limitHeap(memory int64) func() {
 	const beside = 256 << 20 // tables, buffers, and the program itself
 	before := debug.SetMemoryLimit(-1)

@@ -35,8 +35,8 @@ func (f *gapsFlags) register(cmd *cobra.Command) {
 	f.store.Register(fs)
 }
 
-// numbering tells the number of a sequence from its ordinal, which the audit
-// counts.
+// numbering tells the number of a sequence from its ordinal, which the
+// audit counts.
 type numbering struct {
 	d    sequence.Definition
 	read func(text string) (sequence.Serial, error) // nil unless it is dated

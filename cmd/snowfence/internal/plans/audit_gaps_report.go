@@ -114,8 +114,8 @@ func (r *gapsReport) write(out *bufio.Writer, asJSON bool) error {
 	return err
 }
 
-// writeTable writes a table under its title, and how many rows are left out. A
-// failure to write shows when out is flushed.
+// writeTable writes a table under its title, and how many rows are left
+// out. A failure to write shows when out is flushed.
 func writeTable(out *bufio.Writer, t report.Table) {
 	if len(t.Rows) == 0 {
 		return

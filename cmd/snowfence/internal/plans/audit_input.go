@@ -125,7 +125,8 @@ func (in *auditInput) reportBad() {
 	}
 }
 
-// decompress looks at the first bytes of a stream and returns it uncompressed.
+// decompress looks at the first bytes of a stream and returns it
+// uncompressed.
 func decompress(r io.Reader) (io.Reader, func(), error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	start, err := in.Peek(4)

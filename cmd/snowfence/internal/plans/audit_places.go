@@ -24,8 +24,8 @@ type placedFile struct {
 
 type placedRun struct{ position, line int64 }
 
-// maxRuns bounds the memory for files in which each ID stands apart. Beyond,
-// IDs are numbered within their file.
+// maxRuns bounds the memory for files in which each ID stands apart.
+// Beyond, IDs are numbered within their file.
 const maxRuns = 1 << 20
 
 func (p *places) open(name string) {
@@ -78,7 +78,8 @@ func (p *places) fill(r *audit.Result) {
 	}
 }
 
-// placesText lists the places of something that came several times, for people.
+// placesText lists the places of something that came several times, for
+// people.
 func placesText(places []string, count int64) string {
 	text := strings.Join(places, ", ")
 	if count > int64(len(places)) {

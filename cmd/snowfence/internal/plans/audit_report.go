@@ -47,8 +47,8 @@ func (r *auditReport) writeHTML(name string, now time.Time) error {
 	return errors.Join(err, f.Close())
 }
 
-// writeText writes the findings for people. A failure to write shows when out
-// is flushed.
+// writeText writes the findings for people. A failure to write shows when
+// out is flushed.
 func (r *auditReport) writeText(out *bufio.Writer) {
 	_, _ = out.Write(r.rows().Append(nil))
 	for _, t := range r.tables() {

@@ -99,12 +99,12 @@ func busiest(n audit.Nodes, total int64) string {
 	return ": " + strings.Join(list, ", ")
 }
 
-// evenAlpha is the probability below which a test fails: for random IDs about
-// once in a hundred thousand audits.
+// evenAlpha is the probability below which a test fails: for random IDs
+// about once in a hundred thousand audits.
 const evenAlpha = 1e-6
 
-// evenRows say whether IDs look random. Plain IDs have a time, so uneven ones
-// get no row.
+// evenRows say whether IDs look random. Plain IDs have a time, so uneven
+// ones get no row.
 func evenRows(a *audit.Result) (rows show.Rows) {
 	encrypted := a.Fields != nil && a.Fields.Layout.Cipher != snowfence.Plain
 	even := !slices.ContainsFunc(a.Evenness, func(e audit.Evenness) bool { return !e.Even(evenAlpha) })

@@ -29,16 +29,16 @@ type besideSide struct {
 	LastSeq   int64  `json:"last_sequence"`
 }
 
-// besideCollision is one ID in both readings, each an object as decode prints
-// it.
+// besideCollision is one ID in both readings, each an object as decode
+// prints it.
 type besideCollision struct {
 	ID snowfence.ID `json:"id"`
 	A  show.Decoded `json:"a"`
 	B  show.Decoded `json:"b"`
 }
 
-// planBeside proves that two layouts that are in use at the same time have no
-// ID in common, or shows one.
+// planBeside proves that two layouts that are in use at the same time have
+// no ID in common, or shows one.
 func planBeside(e *command.Env, f *planFlags, args []string, out *bufio.Writer) error {
 	b, views, err := plannedBeside(f, args)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-// planChange proves that no ID of a new layout equals one of those before it,
-// or shows one. A refused change is a finding. Of a list of layouts, each
-// change is proven against all layouts before it.
+// planChange proves that no ID of a new layout equals one of those before
+// it, or shows one. A refused change is a finding. Of a list of layouts,
+// each change is proven against all layouts before it.
 func planChange(e *command.Env, f *planFlags, args []string, out *bufio.Writer) error {
 	changes, err := plannedChanges(e, f, args)
 	if err != nil {
@@ -39,8 +39,8 @@ func planChange(e *command.Env, f *planFlags, args []string, out *bufio.Writer) 
 	return nil
 }
 
-// plannedChanges reads the changes of the command line: from A to B, from B to
-// C, and so on.
+// plannedChanges reads the changes of the command line: from A to B, from B
+// to C, and so on.
 func plannedChanges(e *command.Env, f *planFlags, args []string) ([]*show.Proof, error) {
 	if len(args) == 0 {
 		return nil, command.Usagef("--change takes two layouts or more: --change A B, where A is the present one")

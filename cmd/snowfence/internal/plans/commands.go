@@ -1,5 +1,5 @@
-// Package plans has the commands that plan layouts and sequences, and check IDs
-// and numbers.
+// Package plans has the commands that plan layouts and sequences, and check
+// IDs and numbers.
 package plans
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-// planNeed proposes layouts for a rate, a number of nodes and years. If there
-// is none, that is a finding.
+// planNeed proposes layouts for a rate, a number of nodes and years. If
+// there is none, that is a finding.
 func planNeed(e *command.Env, f *planFlags, out *bufio.Writer) error {
 	need := f.need
 	need.Nodes = 1

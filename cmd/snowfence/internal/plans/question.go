@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// questions are the questions of plan, by the flag that asks them. Each has the
-// flags that belong to it.
+// questions are the questions of plan, by the flag that asks them. Each has
+// the flags that belong to it.
 var questions = [...]question{
 	{"layout", "looking at a layout", "--layout L", false, nil},
 	{"rate", "finding a layout", "--rate, the IDs a second of all nodes together", false, []string{
@@ -28,7 +28,8 @@ type question struct {
 	more             []string
 }
 
-// withRate are questions that --rate belongs to, which is a question by itself.
+// withRate are questions that --rate belongs to, which is a question by
+// itself.
 var withRate = []string{"sequence", "pattern", "max"}
 
 // questionOf returns which question a command line asks. What stands on the

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planSequenceFlags name a sequence: one of a store, or one that is not made
-// yet.
+// planSequenceFlags name a sequence: one of a store, or one that is not
+// made yet.
 type planSequenceFlags struct {
 	store         command.StoreFlags
 	name, pattern string
@@ -36,8 +36,8 @@ func (f *planSequenceFlags) register(cmd *cobra.Command) {
 	f.store.RegisterStore(fs)
 }
 
-// rate is a number in a second. Its text may name a minute, hour, day or year
-// instead.
+// rate is a number in a second. Its text may name a minute, hour, day or
+// year instead.
 type rate struct {
 	perSecond float64
 	text      string
@@ -58,8 +58,8 @@ func (r *rate) String() string { return r.text }
 
 func (r *rate) Type() string { return "rate" }
 
-// planSequence says when the numbers of a sequence run out. That a period has
-// too few is a finding.
+// planSequence says when the numbers of a sequence run out. That a period
+// has too few is a finding.
 func planSequence(ctx context.Context, e *command.Env, f *planFlags, out *bufio.Writer) error {
 	info, whole, err := plannedSequence(ctx, e, &f.sequence)
 	if err != nil {

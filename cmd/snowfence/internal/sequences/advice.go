@@ -20,7 +20,8 @@ func (e advisedError) Error() string { return e.text }
 
 func (e advisedError) Unwrap() error { return e.err }
 
-// advise adds subcommands of sequence to an error, on the store of this run.
+// advise adds subcommands of sequence to an error, on the store of this
+// run.
 func advise(e *command.Env, err error, commands ...string) error {
 	text := err.Error()
 	for i, c := range commands {
@@ -32,8 +33,8 @@ func advise(e *command.Env, err error, commands ...string) error {
 	return advisedError{text, err}
 }
 
-// sequenceError says in the words of the command line what to do about an error
-// of the library.
+// sequenceError says in the words of the command line what to do about an
+// error of the library.
 func sequenceError(e *command.Env, name string, err error) error {
 	var advised advisedError
 	switch {

@@ -118,8 +118,8 @@ Mode, start, step, pattern and zone never change. "snowfence sequence change" ch
 		if c.AfterFailover != nil {
 			d.AfterFailover = *c.AfterFailover
 		}
-		// A definition that is invalid is refused before a store is made for
-		// it.
+		// A definition that is invalid is refused before a store is made
+		// for it.
 		if err := sequence.Create(cmd.Context(), store.NewMemory(), name, d); err != nil {
 			return nil, command.Usage(err)
 		}

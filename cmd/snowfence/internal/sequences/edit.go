@@ -135,8 +135,8 @@ func confirmSequence(ctx context.Context, e *command.Env, st store.Store, name s
 	return sequence.Show(ctx, st, name)
 }
 
-// confirmAll confirms all sequences that were not deleted. After an error, the
-// next run does the rest.
+// confirmAll confirms all sequences that were not deleted. After an error,
+// the next run does the rest.
 func confirmAll(
 	ctx context.Context, e *command.Env, st store.Store, c sequence.Confirmation, asJSON bool, out *bufio.Writer,
 ) error {

@@ -136,8 +136,8 @@ func openCounters(ctx context.Context, e *command.Env, url string) (*open.Counte
 	return from, nil
 }
 
-// plan returns the sequence that continues each counter, in the order of the
-// keys.
+// plan returns the sequence that continues each counter, in the order of
+// the keys.
 func (f *importFlags) plan(keys string, last map[string]int64) ([]imported, error) {
 	if len(last) == 0 {
 		return nil, command.Usagef("no key fits %q: list the keys by redis-cli --scan", keys)
@@ -194,8 +194,8 @@ func importAll(ctx context.Context, e *command.Env, st store.Store, f *importFla
 	return nil
 }
 
-// unwritten is a store on which a change is tried: writes succeed, and change
-// nothing.
+// unwritten is a store on which a change is tried: writes succeed, and
+// change nothing.
 type unwritten struct{ store.Store }
 
 func (unwritten) Swap(_ context.Context, writes []store.Write) []error {

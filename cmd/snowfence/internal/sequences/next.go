@@ -98,8 +98,8 @@ func takeNumbers(ctx context.Context, e *command.Env, st store.Store, name strin
 // until they are printed.
 const mostTaken = 1 << 16
 
-// takeLines takes up to most numbers, appends a line for each, and returns how
-// many. It can have taken some when it fails.
+// takeLines takes up to most numbers, appends a line for each, and returns
+// how many. It can have taken some when it fails.
 type takeLines func(ctx context.Context, b []byte, most int64) ([]byte, int64, error)
 
 // openNumbers opens a sequence, plain or dated. end closes it.
@@ -124,8 +124,8 @@ func openNumbers(
 	return takePlain(plain, f), plain.Close, nil
 }
 
-// appendNumberLine appends a number as a text, or as the answer that a server
-// gives for it.
+// appendNumberLine appends a number as a text, or as the answer that a
+// server gives for it.
 func appendNumberLine(b []byte, f *nextFlags, text string, n, period int64, d sequence.Definition, left int64) []byte {
 	if !f.json {
 		return append(append(b, text...), '\n')

@@ -82,8 +82,9 @@ below it were given out, or are in the range of a program that has not used them
 // sequenceWork is the work of a subcommand on a sequence; nil is none.
 type sequenceWork func(ctx context.Context, st store.Store) error
 
-// onSequence gives a subcommand its flags and its work on one sequence, which
-// it then shows. prepare looks at the command line before a store is opened.
+// onSequence gives a subcommand its flags and its work on one sequence,
+// which it then shows. prepare looks at the command line before a store is
+// opened.
 func onSequence(e *command.Env, cmd *cobra.Command, prepare func(name string) (sequenceWork, error)) *cobra.Command {
 	var f command.StoreFlags
 	var asJSON bool
@@ -181,8 +182,8 @@ func Show(ctx context.Context, e *command.Env, f *command.StoreFlags, name strin
 	return info, err
 }
 
-// openFor opens a store. It refuses a wrong name of a sequence before that: a
-// mistake on the command line is no failure of the store.
+// openFor opens a store. It refuses a wrong name of a sequence before that:
+// a mistake on the command line is no failure of the store.
 func openFor(
 	ctx context.Context, e *command.Env, name string, opener func(context.Context, *command.Env) (*open.Store, error),
 ) (*open.Store, error) {

@@ -15,7 +15,8 @@ import (
 )
 
 // numberWait limits a command's wait for numbers. It is the log of the
-// sequence, so it can tell people the reason, and end a wait that is in vain.
+// sequence, so it can tell people the reason, and end a wait that is in
+// vain.
 type numberWait struct {
 	slog.Handler // for what it does not do itself
 	e            *command.Env
@@ -25,8 +26,8 @@ type numberWait struct {
 	stop         func()
 }
 
-// afterInterrupt is how long a take goes on after Ctrl-C, so that its numbers
-// are not lost.
+// afterInterrupt is how long a take goes on after Ctrl-C, so that its
+// numbers are not lost.
 const afterInterrupt = 5 * time.Second
 
 func newNumberWait(ctx context.Context, e *command.Env, name string) *numberWait {
@@ -74,8 +75,8 @@ func (w *numberWait) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// isAnswer reports whether an error is the store's answer, for which no call
-// waits.
+// isAnswer reports whether an error is the store's answer, for which no
+// call waits.
 func isAnswer(err error) bool {
 	for _, kind := range []error{
 		sequence.ErrEnded, sequence.ErrRolledBack, sequence.ErrNoSequence, sequence.ErrPeriod,

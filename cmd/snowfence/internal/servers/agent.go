@@ -38,7 +38,8 @@ The agent ends when the namespace is changed or deleted: start it again, as syst
 	}, map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""})
 }
 
-// agentName returns the present name of a flag from its old name for agents.
+// agentName returns the present name of a flag from its old name for
+// agents.
 func agentName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	switch name {
 	case "server":
@@ -53,8 +54,8 @@ func agentName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// checkAgent refuses settings that an agent cannot have, and those that need
-// servers in place of a store.
+// checkAgent refuses settings that an agent cannot have, and those that
+// need servers in place of a store.
 func checkAgent(c *serve.Config) error {
 	socket := func(address string) bool { return address == "" || strings.HasPrefix(address, "unix:") }
 	switch {
@@ -73,8 +74,8 @@ func checkAgent(c *serve.Config) error {
 	return nil
 }
 
-// over has a server hand out units of other servers, and returns the store that
-// it needs.
+// over has a server hand out units of other servers, and returns the store
+// that it needs.
 func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config, urls []string) (*open.Store, error) {
 	client, err := dial(c, urls)
 	if err != nil {
@@ -95,8 +96,8 @@ func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config,
 	return open.Over(c.Store, a.Store, client.Close), nil
 }
 
-// quotaOf returns how many nodes each user of a host may hold at an agent over
-// a store: a quarter of a unit.
+// quotaOf returns how many nodes each user of a host may hold at an agent
+// over a store: a quarter of a unit.
 func quotaOf(ctx context.Context, st *open.Store, namespace string) (int, error) {
 	ns, err := lease.Namespaces(st.Leases).Show(ctx, namespace)
 	if err == nil && ns.Unit < 4 {

@@ -68,8 +68,8 @@ has a line of its own, too.`,
 	return cmd
 }
 
-// doctorCase opens what there is to look at. Only mistakes of the command line
-// are errors.
+// doctorCase opens what there is to look at. Only mistakes of the command
+// line are errors.
 func doctorCase(ctx context.Context, e *command.Env, f *command.StoreFlags, config string) (*doctor.Case, error) {
 	c := &doctor.Case{Now: e.Now}
 	if config != "" {

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives a file the user and the group of the one that it replaces.
+// keepOwner gives a file the user and the group of the one that it
+// replaces.
 func keepOwner(path string, before fs.FileInfo) error {
 	st, ok := before.Sys().(*syscall.Stat_t)
 	if !ok {

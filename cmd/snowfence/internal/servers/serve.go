@@ -144,8 +144,8 @@ func runServer(
 	}
 	defer st.close()
 	// This memory is never touched, so it takes no room, but the garbage
-	// collector counts it. With a small heap it would run many times a second,
-	// and cost a tenth of the requests.
+	// collector counts it. With a small heap it would run many times a
+	// second, and cost a tenth of the requests.
 	ballast := make([]byte, 32<<20)
 	defer runtime.KeepAlive(ballast)
 	c.Connections = open.Connections(c.Store)
@@ -201,8 +201,8 @@ func readableWithin(text string) bool {
 	return true
 }
 
-// checkService refuses settings that a lease or a generator would refuse at the
-// first request.
+// checkService refuses settings that a lease or a generator would refuse at
+// the first request.
 func checkService(c *serve.Config) error {
 	switch {
 	case c.Block < 0 || c.Block&(c.Block-1) != 0:
@@ -241,8 +241,8 @@ func checkService(c *serve.Config) error {
 	return nil
 }
 
-// newLogger returns a logger to standard error, without the passwords of the
-// store.
+// newLogger returns a logger to standard error, without the passwords of
+// the store.
 func newLogger(e *command.Env, c *serve.Config, level *slog.LevelVar) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch v := a.Value.Any().(type) {

@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// settingsOf returns the settings of a server, from arguments, the environment
-// and the file of --config: the first of these that names a setting decides.
+// settingsOf returns the settings of a server, from arguments, the
+// environment and the file of --config: the first of these that names a
+// setting decides.
 func settingsOf(e *command.Env, args []string, defaults map[string]string) (c serve.Config, err error) {
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	bindSettings(fs, &c, defaults)
@@ -35,8 +36,8 @@ func settingsOf(e *command.Env, args []string, defaults map[string]string) (c se
 	return c, err
 }
 
-// bindSettings makes flags of the settings, with their defaults or with other
-// ones.
+// bindSettings makes flags of the settings, with their defaults or with
+// other ones.
 func bindSettings(fs *pflag.FlagSet, c *serve.Config, defaults map[string]string) {
 	if defaults != nil {
 		fs.SetNormalizeFunc(agentName)

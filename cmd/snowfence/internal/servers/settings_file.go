@@ -20,8 +20,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readSettings gives settings that are neither on the command line nor in the
-// environment their values from the configuration file.
+// readSettings gives settings that are neither on the command line nor in
+// the environment their values from the configuration file.
 func readSettings(fs *pflag.FlagSet, c *serve.Config) error {
 	if c.File == "" {
 		return nil
@@ -50,7 +50,8 @@ func setSettings(fs *pflag.FlagSet, c *serve.Config, data []byte) error {
 		fields[cmp.Or(tag.Get("file"), tag.Get("name"))] = field
 	}
 	delete(fields, "-")
-	// log-json comes first, because an error of another setting is JSON then.
+	// log-json comes first, because an error of another setting is JSON
+	// then.
 	for _, key := range append([]string{"log-json"}, slices.Sorted(maps.Keys(file))...) {
 		node, there := file[key]
 		if !there {

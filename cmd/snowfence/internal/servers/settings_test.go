@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Each setting has a flag with the default and the help of its tags; --store is
-// as elsewhere.
+// Each setting has a flag with the default and the help of its tags;
+// --store is as elsewhere.
 func TestSettingsAreBound(t *testing.T) {
 	var c serve.Config
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
@@ -42,8 +42,8 @@ func TestSettingsAreBound(t *testing.T) {
 	}
 }
 
-// The files in YAML that documents and manifests show are ones that the server
-// takes.
+// The files in YAML that documents and manifests show are ones that the
+// server takes.
 func TestFilesInDocuments(t *testing.T) {
 	manifest, err := os.ReadFile("../../../../deploy/kubernetes/snowfence.yaml")
 	if err != nil {

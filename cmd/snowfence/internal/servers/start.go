@@ -19,9 +19,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// firstNamespace makes the namespace default where it is missing, for leases of
-// the ttl, and says so. A server that names only others in ready-for has no use
-// for it, and an agent makes none.
+// firstNamespace makes the namespace default where it is missing, for
+// leases of the ttl, and says so. A server that names only others in
+// ready-for has no use for it, and an agent makes none.
 func firstNamespace(ctx context.Context, e *command.Env, st *open.Store, c *serve.Config) error {
 	if c.Agent || len(c.ReadyFor) > 0 && !slices.Contains(c.ReadyFor, lease.DefaultNamespace) {
 		return nil
@@ -111,7 +111,8 @@ func sayUnknownVariables(e *command.Env, root *cobra.Command) {
 	}
 }
 
-// announce names the server's addresses, a command to try it, and its users.
+// announce names the server's addresses, a command to try it, and its
+// users.
 func announce(e *command.Env, s *serve.Process, c *serve.Config) {
 	namespace, certified := slices.Concat(c.ReadyFor, []string{lease.DefaultNamespace})[0], c.TLSClientCA != ""
 	scheme, tls := "http", ""

@@ -27,8 +27,8 @@ const (
 	openAgain   = time.Second      // between attempts
 )
 
-// hide takes the store's passwords out of a text. Errors of a store that is not
-// open have none.
+// hide takes the store's passwords out of a text. Errors of a store that is
+// not open have none.
 func (s *servedStore) hide(text string) string {
 	if st := s.store.Load(); st != nil {
 		return st.Hide(text)
@@ -42,9 +42,9 @@ func (s *servedStore) close() {
 	}
 }
 
-// openServed opens the store of a server, and makes it ready for one. If the
-// store does not answer, the server begins without it, and this is called again
-// when retry says so. Other errors stay.
+// openServed opens the store of a server, and makes it ready for one. If
+// the store does not answer, the server begins without it, and this is
+// called again when retry says so. Other errors stay.
 func openServed(ctx context.Context, e *command.Env, c *serve.Config, s *servedStore) error {
 	trying, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -85,8 +85,8 @@ func (s *servedStore) prepare(ctx context.Context, e *command.Env, c *serve.Conf
 	return st, nil
 }
 
-// announceStore says whom the promise covers, once the store is open, and which
-// namespaces are missing.
+// announceStore says whom the promise covers, once the store is open, and
+// which namespaces are missing.
 func announceStore(ctx context.Context, e *command.Env, s *servedStore, c *serve.Config) {
 	st := s.store.Load()
 	if st == nil {

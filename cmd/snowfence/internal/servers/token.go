@@ -22,7 +22,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// tokenPrefix begins all tokens, so that searches for leaked secrets find them.
+// tokenPrefix begins all tokens, so that searches for leaked secrets find
+// them.
 const tokenPrefix = "snowfence_"
 
 func tokenCommand(e *command.Env) *cobra.Command {
@@ -109,8 +110,8 @@ func newToken(e *command.Env, token server.Token, file string, out *bufio.Writer
 }
 
 // appendToken adds an entry to a file of tokens, and leaves the rest of it,
-// comments too. The file is replaced as a whole, so that a server never reads
-// half of it.
+// comments too. The file is replaced as a whole, so that a server never
+// reads half of it.
 func appendToken(file string, token server.Token, entry string) error {
 	before, err := os.ReadFile(file)
 	mode := fs.FileMode(0o640)

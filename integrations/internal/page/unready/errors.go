@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// WriteError answers a request that failed. Without an ID it is 503, and the
-// client comes again.
+// WriteError answers a request that failed. Without an ID it is 503, and
+// the client comes again.
 func WriteError(w http.ResponseWriter, err error) {
 	var wait *snowfence.WaitError
 	if !errors.As(err, &wait) {

@@ -1,7 +1,7 @@
-// Holder makes IDs and prints each with the time it was made, until it is told
-// to stop. It stands for a user's program: it leases a node with the library,
-// calls Next in a loop, and goes on after errors. The log of the lease goes to
-// stderr.
+// Holder makes IDs and prints each with the time it was made, until it is
+// told to stop. It stands for a user's program: it leases a node with the
+// library, calls Next in a loop, and goes on after errors. The log of the
+// lease goes to stderr.
 //
 // A line on stdout is one of
 //
@@ -68,8 +68,8 @@ func leased(ctx context.Context, url, namespace string, s *snowfence.Scheme, o *
 	var st store.Store
 	var closeStore func() error
 	var l *lease.Lease
-	// A service manager would start a program again that could not reach its
-	// store.
+	// A service manager would start a program again that could not reach
+	// its store.
 	for start := time.Now(); ; time.Sleep(300 * time.Millisecond) {
 		err := func() (err error) {
 			opening, cancel := context.WithTimeout(ctx, 2*time.Minute)
@@ -96,8 +96,8 @@ func leased(ctx context.Context, url, namespace string, s *snowfence.Scheme, o *
 	return errors.Join(err, unlessLate(l.Shutdown(closing)), closeStore())
 }
 
-// unlessLate ignores the end of a short grant before a busy machine gave the
-// node back.
+// unlessLate ignores the end of a short grant before a busy machine gave
+// the node back.
 func unlessLate(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -105,8 +105,8 @@ func unlessLate(err error) error {
 	return err
 }
 
-// run makes some IDs every 10 ms: enough for several in a tick, few enough that
-// a dozen processes do not keep the machine busy.
+// run makes some IDs every 10 ms: enough for several in a tick, few enough
+// that a dozen processes do not keep the machine busy.
 func run(ctx context.Context, f snowfence.Fence, l *lease.Lease) (err error) {
 	// A short MaxWait, so that callers learn early of trouble.
 	config := snowfence.Config{Fence: f, MaxWait: 250 * time.Millisecond}

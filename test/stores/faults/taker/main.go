@@ -1,7 +1,7 @@
-// Taker takes numbers of a sequence and prints each with the times at which it
-// was asked for and given, until it is told to stop. It stands for a user's
-// program: it goes on after errors. A store of http://… is a server. With -tx
-// it takes each number in a transaction that also writes a bill.
+// Taker takes numbers of a sequence and prints each with the times at which
+// it was asked for and given, until it is told to stop. It stands for a
+// user's program: it goes on after errors. A store of http://… is a server.
+// With -tx it takes each number in a transaction that also writes a bill.
 //
 // A line on stdout is one of
 //
@@ -96,8 +96,8 @@ func numbers(ctx context.Context, url, name string) error {
 	return errors.Join(err, closeStore())
 }
 
-// opener returns a function that opens the sequence, and one that closes the
-// store.
+// opener returns a function that opens the sequence, and one that closes
+// the store.
 func opener(ctx context.Context, url, name string) (func(context.Context) (numbering, error), func() error, error) {
 	if strings.HasPrefix(url, "http:") {
 		c, err := remote.Dial([]string{url}, nil)

@@ -1,6 +1,6 @@
 // Bare is a second Go library for a process. It has the costs that the C
-// library's are compared with: of a call that does nothing, and of Fill inside
-// Go.
+// library's are compared with: of a call that does nothing, and of Fill
+// inside Go.
 package main
 
 import "C"

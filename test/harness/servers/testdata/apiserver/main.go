@@ -1,6 +1,6 @@
 // Apiserver is the API server of Kubernetes, for the tests that need a real
-// one. It is a module of its own, outside of go.work, because to build it takes
-// ten minutes of processor time.
+// one. It is a module of its own, outside of go.work, because to build it
+// takes ten minutes of processor time.
 package main
 
 import (
