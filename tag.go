@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Tag returns the ID with the caller's number in its tag field. Tags of
-// different IDs are different, and so are different tags of one ID. A tag
-// that does not fit is an [ErrInvalidID], as is an ID of another layout. An
-// encrypted ID keeps its secret.
+// Tag returns the ID with the caller's number in its tag field. IDs that a
+// generator made stay different with any tags: their other bits differ. A
+// tag that does not fit is an [ErrInvalidID], as is an ID of another
+// layout. An encrypted ID keeps its secret.
 func (s *Scheme) Tag(id ID, tag int64) (ID, error) {
 	if err := s.checkTag(tag); err != nil {
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,13 +44,14 @@ func TestEventsOfALoss(t *testing.T) {
 			g.pace()
 			var log strings.Builder
 			g.l.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			sealed, returned := false, make(chan struct{})
-			_, err := g.l.Bind(func() int64 { sealed = true; return 0 })
+			var sealed atomic.Bool
+			returned := make(chan struct{})
+			_, err := g.l.Bind(func() int64 { sealed.Store(true); return 0 })
 			g.must(err)
 			kinds := g.heard(func(e Event) {
 				<-returned
-				if !sealed || e.Namespace != "n" || (e.Cause == nil) != (e.Kind != EventLost) {
-					t.Errorf("%s: sealed %t: %+v", name, sealed, e)
+				if !sealed.Load() || e.Namespace != "n" || (e.Cause == nil) != (e.Kind != EventLost) {
+					t.Errorf("%s: sealed %t: %+v", name, sealed.Load(), e)
 				}
 				g.l.Status()
 				g.must(g.l.lock(t.Context()))
