@@ -26,9 +26,9 @@ func (l Layout) Capacity() Capacity {
 	return c
 }
 
-// EndOfLife returns the first instant without a tick, at most the end of
-// the year
-// 9999. Generators return [ErrLifetime] from then on.
+// EndOfLife returns the first instant without a tick.
+// It is at most the end of the year 9999.
+// From then on, generators return [ErrLifetime].
 func (l Layout) EndOfLife() time.Time {
 	return l.norm().timeOf(1 << l.Bits(FieldTime))
 }

@@ -154,8 +154,8 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d",
 			c.name, ns.State, ns.Generation, h.generation))
 	}
-	// A node is recorded first, and its holder evicted then: a holder that
-	// took it in between learns it here.
+	// A node is recorded before its holder is evicted. A holder that took
+	// it in between learns it here.
 	if err := ns.ofLeases(h.records[0].Node, c.nodes(h)); err != nil {
 		return none, c.lose(err)
 	}

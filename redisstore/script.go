@@ -29,7 +29,7 @@ var (
 // script is a Lua script, which servers keep by the SHA-1 of its text.
 type script struct{ text, sha string }
 
-// newScript reads a script, before which comes what all begin with.
+// newScript reads a script, and puts the common head before it.
 func newScript(file string) script {
 	head, _ := lua.ReadFile("head.lua") // both are embedded
 	body, _ := lua.ReadFile(file)

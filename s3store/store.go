@@ -29,9 +29,9 @@
 // # Needs
 //
 // It needs the rights to get and put objects, and to list the bucket.
-// Nothing is ever deleted: let no lifecycle rule delete current versions,
-// but let one delete the others, because each renewal makes a version in a
-// bucket that keeps them. Replicate the bucket in one direction only.
+// The store deletes nothing. Let no lifecycle rule delete current versions.
+// In a bucket that keeps old versions, each renewal makes one: let a rule
+// delete these. Replicate the bucket in one direction only.
 package s3store
 
 import (

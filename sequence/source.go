@@ -86,8 +86,8 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	return span{k.course.start, r.PrevUntil, r.From}, nil
 }
 
-// fetchOrdinals takes as takeOrdinals does, and reads the record again
-// after an error of the kind.
+// fetchOrdinals is takeOrdinals, but after an error that matches again it
+// reads the record and repeats.
 func (s *source) fetchOrdinals(ctx context.Context, n int64, again error) (span, error) {
 	for range 3 {
 		got, err := s.takeOrdinals(ctx, n)

@@ -31,8 +31,8 @@ func (s *Sequence) startTaking() {
 	}
 }
 
-// wantedOrdinals returns how many ordinals the next take is for, and how
-// many callers wait for, as far as one take goes. mu is held.
+// wantedOrdinals returns how many ordinals callers wait for, as far as one
+// take goes, and how many the next take is for. mu is held.
 func (s *Sequence) wantedOrdinals() (least, n int64) {
 	for _, w := range s.queue {
 		if least+w.n > mostAtOnce {

@@ -37,7 +37,7 @@ type fence struct {
 
 func (f *fence) Scheme() *snowfence.Scheme { return f.scheme }
 
-// World is the generator's.
+// World returns the world of the generator.
 func (f *fence) World() world.World {
 	if f.clock.bubble {
 		return world.Real()

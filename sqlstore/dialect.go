@@ -27,7 +27,7 @@ type Dialect struct {
 	errors       errorTexts
 	sources      sources // of the identity, where a server may close some
 
-	// changed is a SELECT of whether rows were put back or are gone, the
+	// changeColumn selects whether rows were put back or are gone, the
 	// identity, and the position; "" where nothing shows it.
 	changeColumn string
 

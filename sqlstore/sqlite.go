@@ -168,9 +168,9 @@ func sqliteExclusive(ctx context.Context, c querier, do func() error) error {
 }
 
 // The count of swaps is the highest seq of a row: each swap gives its row
-// the next number. Each row also counts its own swaps, so a row that was
-// put back or is gone shows below a later swap of another: the distance of
-// the highest seq and the sum of swaps never changes.
+// the next number. Each row also counts its own swaps. The highest seq
+// minus the sum of these counts never changes. So a row that was put back
+// or is gone shows, also below a later swap of another row.
 const (
 	sqliteCount    = "(SELECT COALESCE(MAX(seq), 0) FROM snowfence_lease)"
 	sqliteDistance = "(SELECT COALESCE(MAX(seq) - SUM(swaps), 0) FROM snowfence_lease)"

@@ -162,8 +162,8 @@ func (s *Store) runOnce(
 	return false, s.noteServer(info, v.use)
 }
 
-// view begins a use. It reads the witness before the database is asked: its
-// notes are committed.
+// view begins a use. It reads the witness before anybody asks the database:
+// the notes of the witness are committed.
 func (s *Store) view(why purpose) (v view, err error) {
 	s.mu.Lock()
 	s.uses++

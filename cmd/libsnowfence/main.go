@@ -32,7 +32,7 @@ var (
 
 func main() {} // a C library has to have one
 
-// finish turns how a call ended into a status, and writes the text of the
+// finish turns the end of a call into a status, and writes the text of the
 // error to C. It is deferred, so that a panic becomes a status and not the
 // end of the program.
 func finish(status *C.int, err *error, buf *C.char, size C.size_t) {
@@ -66,7 +66,7 @@ func idsOf(buf *C.int64_t, n C.size_t) ([]snowfence.ID, error) {
 	return unsafe.Slice((*snowfence.ID)(unsafe.Pointer(buf)), int(n)), nil
 }
 
-// mostIDs is more than a machine's memory, and no overflow.
+// mostIDs is more than any memory holds. Its bytes do not overflow.
 const mostIDs = 1 << 48
 
 //export snowfence_go_begin

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// execute is the whole program but for its signals. It returns the exit
-// code.
+// execute runs the whole program, except for its signals. It returns the
+// exit code.
 func execute(ctx context.Context, e *command.Env, args []string) int {
 	root := newRoot(e)
 	e.Args = command.MoveIDsLast(root, args)

@@ -115,7 +115,7 @@ func (d *door) set(options *IdGeneratorOptions, clock snowfence.TimeSource) erro
 	return nil
 }
 
-// next returns an ID of the generator that is set when it is made.
+// next returns an ID of the generator that is set at that moment.
 func (d *door) next(ctx context.Context) (int64, error) {
 	for w := d.cur.Load(); w != nil; {
 		id, err := w.handle.Next(ctx)
@@ -131,7 +131,7 @@ func (d *door) next(ctx context.Context) (int64, error) {
 	return 0, errNotSet
 }
 
-// settled returns the generator that is set when no call replaces it.
+// settled returns the set generator, after a replacement under way.
 func (d *door) settled() *worker {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -25,7 +25,7 @@ func (g *Generator) Generate() (int64, error) {
 	return id, kind
 }
 
-// attempt is Generate with an error of this package, and what says more.
+// attempt is Generate with two errors: this package's, and the cause.
 func (g *Generator) attempt() (id int64, kind, why error) {
 	on, err := g.handle()
 	if err != nil {
@@ -42,8 +42,8 @@ func (g *Generator) attempt() (id int64, kind, why error) {
 	return 0, kind, err
 }
 
-// handle returns what makes the IDs. It takes the node while the lease has
-// the present second, and again for a TimeSource.
+// handle returns the maker of the IDs. It takes the node while the lease
+// has the present second, and again for a TimeSource.
 func (g *Generator) handle() (*process.Handle, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,8 +14,8 @@ func privateAddress() (int, error) {
 	return int(n), addressError(err)
 }
 
-// addressError returns the error of the original: the system's where it
-// does not say its addresses.
+// addressError returns the error of the original, or the system's if the
+// system does not list its addresses.
 func addressError(err error) error {
 	var system *net.OpError
 	switch {

@@ -42,7 +42,7 @@ func (sf *Sonyflake) without() error {
 
 var errZero = fmt.Errorf("sonyflake: a Sonyflake without settings: make it with New or NewOn (%w)", snowfence.ErrClosed)
 
-// nextLater goes on waiting while err is that a time unit is full.
+// nextLater waits on while err means that the time unit is full.
 func (sf *Sonyflake) nextLater(err error) (int64, error) {
 	for sf.full(err) {
 		var id snowfence.ID

@@ -3,7 +3,7 @@ package audit
 import "math"
 
 // Evenness compares eight bits of the IDs with those of random numbers. IDs
-// that hide their time must be even, and random ones; others are not.
+// that hide their time, and random IDs, must be even; others are not.
 type Evenness struct {
 	Bits   string  `json:"bits"`   // high, middle or low
 	Lowest int     `json:"lowest"` // the lowest of these bits

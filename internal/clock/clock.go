@@ -14,8 +14,8 @@ import (
 // and never steps. nil means the system's clocks.
 type Source = func() (wall time.Time, mono time.Duration)
 
-// ErrCorrected tells a generator that its wall clock was ahead, and is
-// right by another clock.
+// ErrCorrected tells a generator that its wall clock was ahead, and now
+// agrees with another clock.
 var ErrCorrected = errors.New("the clock was ahead, and is right again")
 
 // Clock tells the tick of a layout. It reads the wall clock once and then
@@ -91,7 +91,7 @@ const (
 	SyncEvery = 10 * time.Millisecond
 
 	// slewFrom is how far the wall clock may be behind before time slows
-	// down. Two clocks are never read closer together.
+	// down. No two readings of clocks are closer together.
 	slewFrom = 20 * time.Microsecond
 )
 

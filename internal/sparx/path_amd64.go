@@ -4,8 +4,8 @@ package sparx
 
 //go:generate go run -C _asm .
 
-// They read and write groups × 32 numbers; groups is at least 1. keys is
-// the first word of a lanes.
+// These functions read and write groups × 32 numbers. groups is at least 1.
+// keys points to the first word of a lanes.
 
 //go:noescape
 func encryptAVX512(dst, src *uint64, groups int, keys *uint64)

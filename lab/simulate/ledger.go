@@ -294,17 +294,17 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //     written, or was on its way to the store, at that moment. The other is
 //     its twin, or was granted later. The one that renews second is caught
 //     by that (lost), and its later IDs are a violation in any case.
-//   - Both are what became of one acquisition that was on its way when the
-//     snapshot was taken.
-//   - One of them was written to a store that was then rolled back behind
-//     it while it kept its identity, perhaps before the answer arrived, and
-//     the other was granted by a write afterwards and before anybody raised
-//     the floor.
+//   - Both come from one acquisition that was on its way when the snapshot
+//     was taken.
+//   - One of them was written to a store. The store was then rolled back
+//     behind it, perhaps before the answer arrived, and kept its identity.
+//     The other was granted by a later write, before anybody raised the
+//     floor.
 //   - They are of two layouts, and the store was rolled back in this way
 //     behind the earlier one: the change was proven with its floor of then.
 //
-// Of subleases, the grants of their lessors are meant. Two of one such
-// grant may never overlap.
+// For subleases, this is about the grants of their lessors. Two subleases
+// of one such grant may never overlap.
 func (s *sim) mayOverlap(a, b *claim, hi int64) bool {
 	if a, b = a.rootClaim(), b.rootClaim(); a == b {
 		return false

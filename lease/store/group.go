@@ -217,7 +217,7 @@ func (g *group) get(ctx context.Context, asked [][]Key) ([][]Record, error) {
 	return answers, nil
 }
 
-// weigh is for calls with writes or keys.
+// weigh returns the weight of a call: the number of its writes or keys.
 func weigh[T any](ts []T) int { return len(ts) }
 
 // light is for questions without a weight: any number of them becomes one.

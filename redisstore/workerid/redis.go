@@ -17,7 +17,7 @@ const (
 	held      = "Y"                     // its value; the original takes any other one for free
 )
 
-// gone is when a key expires that is not there.
+// gone is the expiry of a key that does not exist.
 const gone = -2
 
 // sight is what Redis said about a number.

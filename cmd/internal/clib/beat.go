@@ -9,9 +9,9 @@ import (
 // beat rises.
 const beatEvery = 100 * time.Millisecond
 
-// beat is a number in the memory of C that rings compare with the one of
-// their refill. It only rises, over all handles that use its word one after
-// the other.
+// beat is a number in the memory of C. A ring compares it with the number
+// at its refill. It only rises, also when a later handle uses the word of
+// an earlier one.
 //
 // Invariant: a ring reads the beat before it asks for IDs, and after each
 // request the beat rises. So a rise after a loss or a close drops every ID

@@ -21,8 +21,8 @@ var expired = func() context.Context {
 	return ctx
 }()
 
-// startGenerator makes a generator on a fence, and its handle. give is
-// called when it ends, also if it does not begin.
+// startGenerator makes a generator on a fence, and its handle. The end of
+// the generator calls give; so does an error here.
 func (l *Library) startGenerator(fence snowfence.Fence, o *options, give func() error) (Handle, error) {
 	if err := fence.Scheme().Layout().CheckSpread(o.spread); err != nil {
 		return 0, errors.Join(InvalidError("option spread=%d: %w", o.spread, err), give())

@@ -77,8 +77,8 @@ func (d *Dashboard) Close() {
 	d.wait.Wait()
 }
 
-// authorize returns the caller of a request that reads a namespace, which
-// counts for its token's rate; "" is none in particular.
+// authorize returns the caller of a request that reads a namespace ("" is
+// none in particular). The request counts for the rate of its token.
 func (d *Dashboard) authorize(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {
@@ -87,8 +87,8 @@ func (d *Dashboard) authorize(r *http.Request, namespace string) (*server.Identi
 	return id, id.Authorize(server.VerbRead, namespace, 1)
 }
 
-// checkAgain is ask for a stream that goes on: tokens are taken away, and
-// lose rights.
+// checkAgain is authorize for a running stream, and counts nothing: its
+// token may be gone, or have lost rights.
 func (d *Dashboard) checkAgain(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {

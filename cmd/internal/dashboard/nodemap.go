@@ -137,7 +137,7 @@ func (l *nodeMap) setOwn(s *server.Service) {
 	}
 }
 
-// stateOf returns the state of a node, but for its place in the map.
+// stateOf returns the state of a node, without its place in the map.
 func (l *nodeMap) stateOf(r *row) byte {
 	switch {
 	case r.Veto != "":

@@ -44,8 +44,8 @@ func servers(ctx context.Context, c *Case, r *report) {
 	}
 }
 
-// ownServer asks the server of the settings: it may not reach the store
-// that doctor reaches.
+// ownServer asks the server of the settings. That server perhaps does not
+// reach the store that doctor reaches.
 func ownServer(ctx context.Context, c *Case, r *report) {
 	if c.Config == nil {
 		return

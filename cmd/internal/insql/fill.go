@@ -21,7 +21,7 @@ func (v values) fillText(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// textValues are those that all dialects have.
+// textValues returns the values that all dialects have.
 func (n numbers) textValues() values {
 	var about strings.Builder
 	for _, line := range n.About {
@@ -34,8 +34,8 @@ func (n numbers) textValues() values {
 	}
 }
 
-// nodeParts puts the node of an ID together: format has the place, the mask
-// and the place in the node.
+// nodeParts puts the node of an ID together. format gets the place of each
+// part, its mask, and its place in the node.
 func (n numbers) nodeParts(format, none string) string {
 	if len(n.Parts) == 0 {
 		return none

@@ -91,7 +91,7 @@ func numbersOf(l snowfence.Layout) int64 {
 	return cmp.Or(l.Last, int64(1)<<l.Bits(snowfence.FieldSequence)-1) - l.First + 1
 }
 
-// DefaultLead is how many ticks a second has, and one where ticks are
+// DefaultLead returns the number of ticks in a second, or 1 if a tick is
 // longer.
 func DefaultLead(l snowfence.Layout) int64 {
 	return max(1, int64(time.Second/cmp.Or(l.Tick, time.Millisecond)))

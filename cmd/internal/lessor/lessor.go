@@ -19,8 +19,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Open leases a unit within a range of nodes, and sublets it with such a
-// life; the zero range means any nodes. The lease must not idle.
+// Open leases a unit within a range of nodes, and sublets it with that
+// life. The zero range means any nodes. The lease must not idle.
 type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error)
 
 // Lessor is a [wire.Server] of single nodes, from units that it leases as
@@ -64,9 +64,9 @@ type unit struct {
 var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
 
 // New returns a lessor without units. id must be a text that no lessor had
-// before, without a dot. size is how many nodes a unit has: of 1, nothing
-// is sublet. onEnd is told of a unit when its lease ended by itself: the
-// namespace was deleted, changed or moved.
+// before, without a dot. A unit has size nodes; with 1, nothing is sublet.
+// onEnd learns of each unit whose lease ended by itself: the namespace was
+// deleted, changed or moved.
 func New(id string, size int64, open Open, store wire.Server, onEnd func(error)) *Lessor {
 	l := &Lessor{
 		id: id, size: size, open: open, store: store, onEnd: onEnd, gate: make(chan struct{}, 1),

@@ -48,8 +48,8 @@ type Source struct {
 }
 
 // Handler serves the metrics in the formats of Prometheus, for the
-// namespaces that the caller may see. With nil it serves all, and those of
-// the process.
+// namespaces that the caller may see. If who is nil, it serves all, and the
+// metrics of the process.
 func Handler(s *Source, who *server.Identity) http.Handler {
 	r := prometheus.NewRegistry()
 	c := &collector{s, nil, who == nil || who.SeesAll()}

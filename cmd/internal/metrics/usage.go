@@ -9,8 +9,8 @@ import (
 
 const usageEvery = 30 * time.Second
 
-// Watch counts the nodes that are held in the namespaces that are open, now
-// and then, until ctx ends.
+// Watch counts the held nodes of the open namespaces from time to time,
+// until ctx ends.
 func (s *Source) Watch(ctx context.Context) {
 	next := time.NewTimer(time.Second) // namespaces are opened in the first moments
 	defer next.Stop()

@@ -89,8 +89,8 @@ func (p Places) openPlace(ctx context.Context, looks bool) (*Store, error) {
 	return st, err
 }
 
-// Missing returns ErrNoStore if the file of a URL, or without a URL the
-// file of both places, is missing.
+// Missing returns ErrNoStore if the file of the URL is missing. Without a
+// URL, the files of both places must be missing.
 func (p Places) Missing(rawURL string) error {
 	err := fmt.Errorf("%w: neither %q nor %q is there", ErrNoStore, p.System, p.Own)
 	files := []string{p.System, p.Own}

@@ -121,8 +121,8 @@ func (a *address) databaseNumber(text string) (int, error) {
 	return n, nil
 }
 
-// dialRedis connects, and gives up after the timeout; several hosts that do
-// not answer would take one each.
+// dialRedis connects, and gives up after the timeout. Otherwise each silent
+// host would take a timeout of its own.
 func dialRedis(ctx context.Context, c rueidis.ClientOption, timeout time.Duration) (rueidis.Client, error) {
 	type dialed struct {
 		client rueidis.Client

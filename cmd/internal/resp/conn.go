@@ -91,16 +91,16 @@ func (c *conn) serve() {
 	}
 }
 
-// judgement is of the certificate of a client: by whom, and until when it
-// counts.
+// judgement has the judge of a client's certificate, and the time until
+// which the judgement counts.
 type judgement struct {
 	by   *server.Auth
 	ends time.Time // zero means never
 }
 
-// identify identifies a client that sent no token. A certificate is judged
-// again when the tokens were read again, and when it ends, as it is for
-// each request over HTTP.
+// identify identifies a client that sent no token. It judges a certificate
+// again after the tokens were read again, and after the certificate ended.
+// Over HTTP each request does so.
 func (c *conn) identify(now time.Time) {
 	auth := c.srv.cfg.Auth()
 	if c.user != nil || auth == c.judge.by && (c.judge.ends.IsZero() || !now.After(c.judge.ends)) {

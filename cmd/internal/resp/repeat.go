@@ -19,7 +19,7 @@ const (
 	maxRepeats    = 64  // IDs
 )
 
-// repeatable is what commands that can be repeated take.
+// repeatable is the kind of thing that a repeatable command takes.
 type repeatable int
 
 const (

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// Sequences are the keys of this server. INCR takes a number of one, as it
-// would count in Redis.
+// Sequences are the keys of this server. INCR takes a number of a
+// sequence, where it would count a key in Redis.
 
 // key is the meaning of a key: the name of a sequence, and the period
 // behind it; 0 where there is none.

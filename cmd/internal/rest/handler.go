@@ -108,7 +108,7 @@ func (h *rest) handlerOf(routes []*route) http.HandlerFunc {
 	}
 }
 
-// answerBy answers a request by the route that fits it, of the routes of a
+// answerBy answers a request by the right one of the routes that share its
 // path.
 func (e *exchange) answerBy(routes []*route, site *http.CrossOriginProtection) error {
 	if e.usesUp() && e.r.Method != http.MethodPost {

@@ -71,8 +71,8 @@ var problemSchema = object{
 	},
 }
 
-// addRoute describes a route. Several with one pattern differ by a
-// parameter, and answer with one of several lists.
+// addRoute describes a route. Routes with one pattern differ by a
+// parameter, and each answers with another list.
 func (d *describer) addRoute(rt *route) {
 	verb, path, _ := strings.Cut(rt.pattern, " ")
 	if d.paths[path] == nil {

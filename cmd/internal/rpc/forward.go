@@ -86,8 +86,8 @@ func forwarded[Req, Res any](
 	}
 }
 
-// stranger reports whether an answer is of a server without this one's
-// knowledge of the caller or the namespace. Another one may have the
+// stranger reports whether an answer is of a server that does not know the
+// caller or the namespace, as this one does. Another server may have the
 // lessor's address by then.
 func stranger(k server.Kind) bool {
 	return k == server.Anonymous || k == server.Denied || k == server.NoNamespace || k == server.Exists

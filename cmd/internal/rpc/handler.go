@@ -216,8 +216,8 @@ func authorize(ctx context.Context, v server.Verb, namespace string, n int64) (s
 }
 
 // jsonCodec writes JSON with the names of the protocol, as all other wires
-// do. Fields that it does not know it passes over, so that clients may be
-// newer.
+// do. It passes over the fields that it does not know, so that clients may
+// be newer.
 type jsonCodec struct{ name string }
 
 // Name implements [connect.Codec].

@@ -123,7 +123,7 @@ func (c *Config) advertised() (string, error) {
 	return u.String(), nil
 }
 
-// listenerNames are what OpenToNetwork may have.
+// listenerNames are the values that OpenToNetwork may have.
 var listenerNames = []string{"http", "resp", "admin", "all"}
 
 // Check returns the mistakes of the configuration, without listening or

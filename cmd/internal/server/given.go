@@ -20,7 +20,7 @@ type givenOut struct {
 // keptPeriods is of how many periods the last number is known.
 const keptPeriods = 4
 
-// none stands for no number. It is before each number but itself.
+// none stands for no number. Every other value comes after it.
 func (g *givenOut) none() int64 {
 	if g.down {
 		return math.MaxInt64

@@ -174,9 +174,9 @@ func (l *StoreLatency) addTrip(o Op, began time.Time, err error) {
 	}
 }
 
-// Outage returns the begin of the store's silence, and its or its driver's
-// last error; nil while it answers. One round trip that failed is no
-// outage: its caller may have had no time.
+// Outage returns the start of the store's silence, and the last error of
+// the store or its driver; nil while it answers. One failed round trip is
+// no outage: its caller may have had no time.
 func (l *StoreLatency) Outage() (since time.Time, err error) { return l.outage.now() }
 
 // Counts returns the counts of all calls together.

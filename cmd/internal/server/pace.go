@@ -47,8 +47,8 @@ func (s *Service) Ready(ctx context.Context) error {
 	return s.Ping(ctx)
 }
 
-// SetReady sets what Ready says. It is called often, by anybody, and so
-// should answer from memory.
+// SetReady sets the judge of Ready. Anybody may ask it often, so it should
+// answer from memory.
 func (s *Service) SetReady(judge func() error) { s.readiness.Store(&judge) }
 
 // Piece makes one piece of a stream: at most n IDs, and as many as the rate

@@ -36,8 +36,8 @@ func NewUse(v *View, begin, end time.Time) (Use, error) {
 	return Use{View: v, Begin: begin, End: end, region: r}, nil
 }
 
-// below returns the numbers below the first of a use. In IDs made by hand,
-// or after a clock stepped back, they have any tick before its end.
+// below returns u with the numbers below its first. IDs that were made by
+// hand, or after a clock stepped back, have them at any tick before End.
 func (u Use) below() Use {
 	u.onlyReserved = true
 	u.region.First, u.region.Last, u.region.From = 0, max(u.View.Layout.First-1, 0), 0
@@ -175,8 +175,8 @@ func (p *Proof) Check() (err error) {
 	return err
 }
 
-// meetsReserved reports whether a change that is safe would not be if the
-// old layouts had IDs with numbers below their first.
+// meetsReserved reports whether a safe change would be unsafe if the old
+// layouts had IDs with numbers below their first.
 func (p *Proof) meetsReserved() bool {
 	return slices.ContainsFunc(p.Old, func(u Use) bool {
 		x, err := snowfence.Meet(u.below().region, p.New.region)

@@ -33,7 +33,7 @@ func newFence(s *set, f snowfence.Fence) (*fence, error) {
 	return &fence{Fence: f, set: s, use: &use{users: 1}, key: key}, err
 }
 
-// Bind implements [snowfence.Binder], over fences that are none, too.
+// Bind implements [snowfence.Binder], also over a fence that has no Bind.
 func (f *fence) Bind(seal func() int64) (func(), error) {
 	f.use.seal = seal
 	if b, ok := f.Fence.(snowfence.Binder); ok {

@@ -34,7 +34,7 @@ func (o *Options) generator(f snowfence.Fence) (*snowfence.Generator, error) {
 }
 
 // Handle uses a generator, alone or together with others. It is safe for
-// concurrent use. Who keeps the Handle keeps the generator.
+// concurrent use. A Handle that is kept keeps its generator.
 type Handle struct {
 	gen    atomic.Pointer[snowfence.Generator] // nil after Close
 	scheme *snowfence.Scheme

@@ -61,9 +61,9 @@ type use struct {
 	waits  waits
 }
 
-// enter adds a part of u to a space, for ticks from a first one on, which
-// it raises to the floor. Bare generators in the way leave if they are
-// unused, or with replace.
+// enter adds a part of u to a space. It returns the first tick: from,
+// raised to the floor. Bare generators in the way leave if they are unused;
+// with replace, used ones leave too.
 func (s *set) enter(u *use, sp *space, p part, from int64, bare, replace bool) (int64, error) {
 	var old []*use
 	for o := range sp.uses {

@@ -127,8 +127,8 @@ func (sf *Sonyflake) NextIDContext(ctx context.Context) (uint64, error) {
 // Programs that use only [New] need no Close.
 func (sf *Sonyflake) Close() error { return sf.inner().Close() }
 
-// inner is the Sonyflake of version 2; its zero value returns the error of
-// ours.
+// inner is the Sonyflake of version 2. Of a zero value it is a zero value,
+// whose calls fail.
 func (sf *Sonyflake) inner() *v2.Sonyflake {
 	if sf.v2 == nil {
 		return &v2.Sonyflake{}

@@ -1,5 +1,5 @@
-// Package shop is what "sqlc generate" of version 1.31.1 makes of
-// sqlc.yaml: models, parameters and queries. It is no go:generate
+// Package shop is the output of "sqlc generate", version 1.31.1, for
+// sqlc.yaml: models, parameters and queries. There is no go:generate
 // directive, because sqlc takes twenty minutes to build.
 package shop
 

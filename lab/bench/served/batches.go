@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// batch is a row: requests for so many IDs each on one connection.
+// batch is a row: requests on one connection, each for count IDs.
 type batch struct {
 	name  string
 	wire  string // resp, connect or grpc

@@ -50,8 +50,8 @@ var targets = map[string]target{
 	"coarse": {limit: 1.6, of: "add", ofTitle: "add"},
 	"local":  {limit: 0.45, of: "add", ofTitle: "add"},
 	"fill":   {limit: 0.9, of: "loop", ofTitle: "loop"},
-	// Of the encrypted ones in nanoseconds, with AVX-512; other CPUs have
-	// others.
+	// The encrypted ones are nanoseconds with AVX-512. Other CPUs have
+	// other targets.
 	"randexact":  {limit: 42},
 	"randcoarse": {limit: 20},
 	"randfill":   {limit: 1.5},

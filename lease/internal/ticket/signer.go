@@ -41,7 +41,7 @@ func (s *Signer) macOf(c Claims) []byte {
 	return s.sum
 }
 
-// Verify is a [store.ErrLost] unless the signer signed the ticket.
+// Verify returns a [store.ErrLost] unless the signer signed the ticket.
 func (s *Signer) Verify(c Claims) error {
 	if s == nil || !hmac.Equal([]byte(c.MAC), s.macOf(c)) {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the ticket was changed, or is from another store",

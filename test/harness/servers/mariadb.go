@@ -51,8 +51,8 @@ func (m *MariaDB) tempFolder(t testing.TB) string {
 	return dir
 }
 
-// userArgs lets the server run as root where the test does: it asks for
-// that to be said.
+// userArgs lets the server run as root where the test does: the server
+// demands this argument.
 func (m *MariaDB) userArgs() []string {
 	if os.Getuid() == 0 {
 		return []string{"--user=root"}

@@ -103,8 +103,8 @@ func run(out, nfpm string, only []string) error {
 	return err
 }
 
-// readCommit finds the version and the time of the commit, and refuses a
-// tree that is not a commit's.
+// readCommit finds the version and the time of the commit. It refuses a
+// folder with changes, and a commit with the tag of another version.
 func (b *build) readCommit() error {
 	var err error
 	if b.modules, b.version, err = release.Modules("."); err != nil {

@@ -88,8 +88,8 @@ func filesOrStore(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 	return nil
 }
 
-// without sees that no flag of a list is set beside the flag name. What
-// stands on the command line beats the environment.
+// without makes sure that no flag of a list is set beside the flag name.
+// The command line beats the environment.
 func without(e *command.Env, cmd *cobra.Command, name string, value *string, list []clash) error {
 	given := command.Given(cmd, name)
 	for _, c := range list {

@@ -15,7 +15,7 @@ import (
 )
 
 // explainWait says why nothing happens for a while, and ends a run that
-// would wait for nothing.
+// would wait in vain.
 func explainWait(ctx context.Context, e *command.Env, grant snowfence.Grant, src *source, lead int64) error {
 	layout := src.fence.Scheme().Layout()
 	ahead := layout.TimeOf(grant.From - lead).Sub(e.Now())

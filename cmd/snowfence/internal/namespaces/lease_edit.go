@@ -21,8 +21,8 @@ import (
 type nodeEdit func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error)
 
 // leaseEdit adds the flags and the work to a subcommand that changes the
-// record of one node. Its message is for people, about the new record; one
-// without a nonce was never written.
+// record of one node. Its message is for people, about the new record; a
+// record without a nonce was never written.
 func leaseEdit(
 	e *command.Env, cmd *cobra.Command, f *command.StoreFlags, edit nodeEdit, message func(store.Record,
 		*pb.LeaseInfo) (string, error),

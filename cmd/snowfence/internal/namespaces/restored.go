@@ -75,8 +75,8 @@ You may run it again: IDs then wait longer, and nothing else changes.`,
 	return cmd
 }
 
-// anotherIdentity comes first: if a later step is interrupted, leases and
-// sequences see the loss.
+// anotherIdentity changes the store's identity. It comes first: leases and
+// sequences then see the loss if a later step is interrupted.
 func anotherIdentity(ctx context.Context, st store.Store) error {
 	id, err := st.Identity(ctx, "")
 	if err == nil && id != "" {

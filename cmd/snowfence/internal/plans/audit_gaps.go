@@ -92,7 +92,7 @@ func numberingOf(e *command.Env, cmd *cobra.Command, f *gapsFlags) (*numbering, 
 	return n, nil
 }
 
-// options makes an audit count up.
+// options sets up an audit of numbers that count up.
 func (n *numbering) options(o *audit.Options, format *audit.Format) {
 	if n.none {
 		return

@@ -28,7 +28,7 @@ type question struct {
 	more             []string
 }
 
-// withRate are questions that --rate belongs to, which is a question by
+// withRate are the questions that take --rate. Alone, --rate is a question
 // itself.
 var withRate = []string{"sequence", "pattern", "max"}
 

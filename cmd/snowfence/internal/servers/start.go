@@ -81,7 +81,7 @@ func checkSpread(ctx context.Context, e *command.Env, st *open.Store, spreads ma
 	return nil
 }
 
-// otherVariables are those that are no flags.
+// otherVariables are the variables without a flag.
 var otherVariables = []string{
 	open.PasswordEnv, open.PasswordFileEnv, "SNOWFENCE_FROM_PASSWORD", "SNOWFENCE_FROM_PASSWORD_FILE",
 }

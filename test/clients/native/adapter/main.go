@@ -1,5 +1,5 @@
-// Adapter lets lab/conform play with the Go client: for each line "next" an
-// ID, and an end at "close".
+// Adapter lets lab/conform play with the Go client: it answers each line
+// "next" with an ID, and ends at "close".
 package main
 
 import (
