@@ -2,8 +2,12 @@ package snowfence
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/clock"
 )
 
 // Runs are the IDs that Fill gives, written in another way.
@@ -135,5 +139,243 @@ func TestBlocksOfNodes(t *testing.T) {
 		all := append(ids, dst...)
 		checkIncreasing(t, all)
 		checkInside(t, s, all, f.grants())
+	}
+}
+
+// The window of a tick is cut to the grant on both sides, and the lead
+// moves its end alone.
+func TestWindow(t *testing.T) {
+	tr := &track{from: 100, span: 16}
+	for until := range int64(6) {
+		for tick := int64(90); tick < 112; tick++ {
+			for lead := range int64(5) {
+				var now, bound uint64 // counted tick by tick
+				for at := int64(100); at < 100+until; at++ {
+					if at < tick {
+						now += 16
+					}
+					if at <= tick+lead {
+						bound += 16
+					}
+				}
+				if a, b := tr.window(tick, lead, uint64(until)*16); a != now || b != bound {
+					t.Errorf("tick %d, lead %d, until %d: %d and %d, want %d and %d",
+						tick, lead, 100+until, a, b, now, bound)
+				}
+			}
+		}
+	}
+}
+
+// What is in the way of a position says what would remove it: a grant past
+// a tick, or the clock at a tick.
+func TestObstacles(t *testing.T) {
+	const from, span, lead, until = 100, 16, 2, 130
+	s := testScheme(t, "time=10,node=3,seq=4,tick=1s,epoch=1999-01-01")
+	for _, c := range []struct {
+		word   uint64
+		tick   int64
+		ask    bool
+		after  int64
+		need   int64
+		wait   time.Duration
+		behind bool
+	}{
+		{word: 30 * span, tick: 105, ask: true, after: 130},
+		{word: 30*span + 17, tick: 105, ask: true, after: 131},
+		{word: 30 * span, tick: 140, ask: true, after: 140},
+		{word: 0, tick: 1023, ask: true, after: 1023},
+		{word: sealed, tick: 105, ask: true, after: 105},
+		{word: sealed + 5, tick: 105, ask: true, after: 105},
+		{word: sealed, tick: -7, ask: true, after: 0},
+		{word: 30*span - 1, tick: 126, need: 127, wait: time.Second},
+		{word: 30*span - 1, tick: 125, need: 127, wait: 2 * time.Second, behind: true},
+		{word: 20*span + 3, tick: 105, need: 118, wait: 13 * time.Second, behind: true},
+		{word: 0, tick: 99, need: 98, wait: 20 * time.Microsecond, behind: true},
+		{word: 0, tick: 100, need: 98, wait: 20 * time.Microsecond},
+	} {
+		clock := newFakeClock()
+		clock.wall = s.Layout().TimeOf(100)
+		g := newGenerator(t, Config{
+			Fence: newScript(s, Grant{Node: 1, From: from, Until: until}),
+			Time:  clock.now,
+			Lead:  lead,
+		})
+		g.clock.Raw = true
+		clock.wall = s.Layout().TimeOf(c.tick)
+		tr := g.cur.Load()
+		tr.word.Store(c.word)
+		now, _ := tr.window(c.tick, lead, until*span-from*span)
+		got := g.obstacleOf(tr, c.tick, now, tr.end.Load())
+		want := obstacle{ask: c.ask, after: c.after, need: c.need, wait: c.wait, behind: c.behind}
+		if got != want {
+			t.Errorf("word %d, tick %d: %+v, want %+v", c.word, c.tick, got, want)
+		}
+		if over := g.obstacleOf(tr, 1024, 30*span, tr.end.Load()); c.ask && !errors.Is(over.err, ErrLifetime) {
+			t.Errorf("word %d: after the last tick: %+v", c.word, over)
+		}
+		tr.word.Store(0)
+	}
+}
+
+// The fast path of a tick is open up to the soft bound, from which on every
+// call asks for the next grant.
+func TestPublish(t *testing.T) {
+	for _, c := range []struct {
+		tick  int64
+		sure  int64
+		bound uint64
+		limit uint64
+	}{
+		{100, 99, 16, 16},
+		{118, 99, 19 * 16, 19 * 16},
+		{119, 99, 20 * 16, 20 * 16},
+		{119, 99, 25 * 16, 20 * 16},
+		{120, 99, 25 * 16, 7},
+		{125, 99, 25 * 16, 7},
+		{100, 0, 16, 7}, // the length of the tick is unknown
+	} {
+		tr := &track{from: 100, span: 16}
+		tr.soft.Store(20)
+		tr.limit.Store(7)
+		tr.publish(c.tick, c.sure, c.bound)
+		if tr.limit.Load() != c.limit || (tr.sure.Load() == 99) != (c.limit != 7) {
+			t.Errorf("%+v: limit %d, sure %d", c, tr.limit.Load(), tr.sure.Load())
+		}
+	}
+}
+
+// An attempt takes what follows the word, or what follows the start of the
+// tick where the word is behind: as much as it was asked for, and nothing
+// at the bound or above. Whatever it takes it tells those who ask ahead.
+func TestAttempt(t *testing.T) {
+	const span, until = 16, 30
+	s := testScheme(t, "time=41,node=3,seq=4,epoch=1999-01-01")
+	for _, c := range []struct {
+		word, n    uint64
+		tick, lead int64 // after the first one of the grant
+		pos, count uint64
+		ahead      bool // asked for the next grant
+	}{
+		{word: 0, n: 1, pos: 0, count: 1},
+		{word: 0, n: 5, pos: 0, count: 5},
+		{word: 3, n: 1, pos: 3, count: 1},
+		{word: 3, n: 5, pos: 3, count: 5},
+		{word: 13, n: 5, pos: 13, count: 3},
+		{word: 15, n: 1, pos: 15, count: 1},
+		{word: 15, n: 5, pos: 15, count: 1},
+		{word: 16, n: 1},
+		{word: 16, n: 5},
+		{word: 19, n: 1},
+		{word: 16, n: 5, lead: 1, pos: 16, count: 5},
+		{word: 3, n: 1, tick: 2, pos: 32, count: 1},
+		{word: 3, n: 5, tick: 2, pos: 32, count: 5},
+		{word: 3, n: 50, tick: 2, pos: 32, count: 16},
+		{word: 32, n: 5, tick: 2, pos: 32, count: 5},
+		{word: 3, n: 1, tick: until},
+		{word: 3, n: 5, tick: until},
+		{word: 0, n: 20*span - 1, lead: until, pos: 0, count: 20*span - 1},
+		{word: 0, n: 20 * span, lead: until, pos: 0, count: 20 * span, ahead: true},
+	} {
+		for _, coarse := range []bool{false, true} {
+			clock := newFakeClock()
+			from := s.Layout().TickOf(clock.wall)
+			f := newScript(s, Grant{Node: 1, From: from, Until: from + until})
+			g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: c.lead, Coarse: coarse, MaxWait: -1})
+			g.ticking.Store(true) // no ticker: nothing else moves the word
+			tr := g.cur.Load()
+			tr.word.Store(c.word)
+			clock.advance(time.Duration(c.tick) * time.Millisecond)
+			soft := tr.soft.Load()
+			_, pos, count, why := g.takeUpTo(c.n)
+			end := c.word // of what is taken
+			if c.count > 0 {
+				end = c.pos + c.count
+			}
+			right := count == c.count && (count == 0 || pos == c.pos) && (count > 0) == (why == obstacle{})
+			if !right || tr.word.Load() != end {
+				t.Errorf("%+v: %d from %d, %+v, and the word is %d", c, count, pos, why, tr.word.Load())
+			}
+			if ahead := tr.soft.Load() != soft; ahead != c.ahead {
+				t.Errorf("%+v: asked ahead: %t", c, ahead)
+			}
+			if coarse && count > 0 && tr.pubPos.Load() != end {
+				t.Errorf("%+v: the ticker is told of %d", c, tr.pubPos.Load())
+			}
+		}
+	}
+}
+
+// A quotient that is wrong by one would be a tick of another grant, or an
+// ID twice. All spans up to 10 bits and those around powers of two;
+// positions around each multiple that matters, up to the highest that can
+// be granted.
+func TestReciprocalIsExact(t *testing.T) {
+	var spans []uint64
+	for d := uint64(2); d < 1<<10; d++ {
+		spans = append(spans, d)
+	}
+	for n := 10; n <= maxSequenceBits; n++ {
+		for off := uint64(1); off < 8; off++ {
+			spans = append(spans, 1<<n-off, 1<<n+off, 1<<n|rand.Uint64N(1<<n))
+		}
+		spans = append(spans, 1<<n)
+	}
+	check := func(d, n uint64) {
+		track := track{span: d, timeShift: 0, seqShift: 63} // the tick, and the lowest bit of the slot
+		track.magic, track.magicShift = clock.Reciprocal(d)
+		if got, want := uint64(track.linearID(n)), n/d+n%d<<63; got != want {
+			t.Fatalf("%d / %d: %x, want %x", n, d, got, want)
+		}
+	}
+	for _, d := range spans {
+		for _, n := range []uint64{0, 1, d - 1, d, d + 1, 2*d - 1, 2 * d, maxPosition, 1<<63 - 1} {
+			check(d, n)
+		}
+		for range 200 {
+			n := rand.Uint64N(1<<63/d) * d // a multiple, below 2^63
+			check(d, n)
+			check(d, n+d-1)
+			if n > 0 {
+				check(d, n-1)
+			}
+		}
+		last := (1<<63 - 1) / d * d // the highest multiple: where an error is largest
+		check(d, last)
+		check(d, last-1)
+	}
+}
+
+// The IDs of a generator, one by one, are its positions taken apart by
+// division.
+func TestLinearIDsAreThoseOfPieces(t *testing.T) {
+	for _, spec := range []string{
+		"drift", "time=47,node=6,seq=10,epoch=2020-02-19T18:20:02Z,first=5",
+		"time=39,seq=8,node=16,first=1,tick=10ms", "time=41,node=10,seq=12,first=7,last=9",
+		"time=41,node=10,rollback=2,seq=10,last=1000",
+	} {
+		l, err := ParseLayout(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewScheme(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := newHold(s, here, Grant{Node: 3, From: 1000, Until: s.MaxTick() + 1}.norm(s.layout), 1000, 1000, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tr := range h.tracks {
+			if tr.form != linear {
+				t.Fatalf("%s: form %d", spec, tr.form)
+			}
+			for range 10_000 {
+				pos := rand.Uint64N(tr.end.Load())
+				if want, _, _ := tr.piece(pos, 1); tr.pieceID(pos) != want {
+					t.Fatalf("%s: position %d is %d, want %d", spec, pos, tr.pieceID(pos), want)
+				}
+			}
+		}
 	}
 }

@@ -17,6 +17,19 @@ func (g *Generator) Next(ctx context.Context) (ID, error) { return g.next(ctx, g
 // that the next call needs.
 func (g *Generator) TryNext() (ID, error) { return g.next(context.Background(), -1) }
 
+// NextFor is [Generator.Next] with a number of the caller in the tag field,
+// as by [Scheme.Tag]. A tag that does not fit uses up no ID.
+func (g *Generator) NextFor(ctx context.Context, tag int64) (ID, error) {
+	if err := g.scheme.checkTag(tag); err != nil {
+		return 0, err
+	}
+	id, err := g.Next(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return g.scheme.Tag(id, tag)
+}
+
 // next is Next and TryNext, which the compiler inlines into their callers.
 func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error) {
 	switch g.mode {
