@@ -281,14 +281,15 @@ func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result error, 
 }
 
 // mysqlExclusive uses no transaction, because CREATE TABLE would end it.
+// Its wait is shorter than busyTimeout, so that the error names the cause.
 // DDL is atomic here, and waits for open transactions for 30 s at most.
 func mysqlExclusive(ctx context.Context, c querier, do func() error) (err error) {
 	var got int
-	if err := c.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK('snowfence_schema', 30), 0)").Scan(&got); err != nil {
+	if err := c.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK('snowfence_schema', 20), 0)").Scan(&got); err != nil {
 		return err
 	}
 	if got != 1 {
-		return errors.New("another process has been making the tables for 30 s: end it (SELECT " +
+		return errors.New("another process has been making the tables for 20 s: end it (SELECT " +
 			"IS_USED_LOCK('snowfence_schema') names its connection)")
 	}
 	defer func() {
