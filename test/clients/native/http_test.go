@@ -19,6 +19,7 @@ func TestHTTPPage(t *testing.T) {
 		{"Shell", "main.sh", "bash main.sh", []string{"curl"}},
 		{"PHP", "main.php", "php main.php", []string{"php"}},
 		{"Ruby", "main.rb", "ruby main.rb", []string{"ruby"}},
+		{"C#", "main.cs", "mcs -r:System.Net.Http.dll main.cs && mono main.exe", []string{"mcs", "mono"}},
 	} {
 		t.Run(p.section, func(t *testing.T) {
 			if p.section != "Shell" {
