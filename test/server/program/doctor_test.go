@@ -109,7 +109,7 @@ func TestWhatAnswered(t *testing.T) {
 		at("right", "none"):       "the database does not exist",
 		// Longer than by default, so that a slow machine can still see that
 		// the server answers.
-		at("right", "postgres?connect_timeout=10s"): "another session locks snowfence_lease",
+		at("right", "postgres?connect_timeout=20s"): "another session locks snowfence_lease",
 	} {
 		for _, command := range [][]string{{"lease", "list"}, {"doctor"}} {
 			code, out := runAs(t, url, command...)

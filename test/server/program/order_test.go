@@ -26,16 +26,14 @@ const skew = time.Second
 
 // TestOrder asks two servers of a namespace with one node, all the time.
 // The server with the node is killed and frozen again and again, and the
-// clocks differ by the largest skew (not in short form). An answer to a
+// clocks differ by the largest skew. An answer to a
 // call that began after another one ended is higher. The last server to be
 // frozen goes on at once: until its clock, which is behind, is where the
 // node was taken over, order may break, and not later.
 func TestOrder(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
-	rounds := 10
-	if testing.Short() {
-		rounds = 1
-	}
+	const rounds = 10
 	store := "sqlite:" + filepath.Join(t.TempDir(), "ids.db")
 	out, err := exec.Command(servers.Program(t, servers.Snowfence), "namespace", "create", "clock", "--layout",
 		"time=41,seq=22", "--max-skew", skew.String(), "--store", store).CombinedOutput()
@@ -43,8 +41,7 @@ func TestOrder(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	o := &order{stop: make(chan struct{})}
-	// At full length, the first to be asked is behind.
-	pair := []*oracle{newOracle(t, store, !testing.Short()), newOracle(t, store, false)}
+	pair := []*oracle{newOracle(t, store, true), newOracle(t, store, false)} // the first to be asked is behind
 	for _, p := range pair {
 		p.awaitReply(t)
 	}
@@ -73,7 +70,7 @@ func TestOrder(t *testing.T) {
 		holder.Signal(t, syscall.SIGCONT)
 		holder.awaitReply(t)
 	}
-	if o.keptOrder(t) && !testing.Short() {
+	if o.keptOrder(t) {
 		o.mayBreak(t, pair)
 	}
 	close(o.stop)

@@ -24,6 +24,7 @@ func TestSerialPostgreSQL(t *testing.T) {
 
 // TestSerialMariaDB runs the functions on a server.
 func TestSerialMariaDB(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	m := servers.StartMariaDB(t)
 	without := "without zones"
