@@ -26,10 +26,10 @@ const skew = time.Second
 
 // TestOrder asks two servers of a namespace with one node, all the time.
 // The server with the node is killed and frozen again and again, and the
-// clocks differ by the largest skew. An answer to a
-// call that began after another one ended is higher. The last server to be
-// frozen goes on at once: until its clock, which is behind, is where the
-// node was taken over, order may break, and not later.
+// clocks differ by the largest skew. An answer to a call that began after
+// another one ended is higher. The last server to be frozen goes on at
+// once: until its clock, which is behind, is where the node was taken over,
+// order may break, and not later.
 func TestOrder(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
