@@ -41,7 +41,7 @@ type track struct {
 	// A turn is one value of the scatter field in a tick, or a tick without
 	// that field: then the numbers below are 0.
 	turn      uint64 // positions in a turn
-	salt      uint64 // so that nodes begin a tick with different values
+	salt      uint64 // of node and from, so that nodes begin a tick with different values
 	turnMul   uint64 // moves the low bits of a turn to the highest
 	valueMask uint64 // takes these
 
@@ -96,7 +96,7 @@ const (
 func (t *track) setForm(s *Scheme, gr Grant) {
 	t.scatterBits, t.turnMul = s.scatterBits, 1<<(64-s.scatterBits) // 0 without the field
 	t.valueMask, t.valueShift = -t.turnMul, 64-s.scatterBits-s.scatterShift
-	t.salt = uint64(gr.Node) * golden * golden
+	t.salt = uint64(gr.Node)*golden*golden + uint64(t.from)*golden
 	t.form = linear
 	if gr.Nodes > 1 {
 		// Nodes of a block follow each other in the ID if the whole
@@ -185,8 +185,8 @@ const golden = 0x9e3779b97f4a7c15
 // scatter field.
 //
 // Invariant: two turns of a tick never have one value. So where a tick
-// begins depends on nothing but the tick, and its turns follow each other
-// from there.
+// begins depends on nothing but the tick and the node, in each grant, and
+// its turns follow each other from there.
 func (t *track) scatter(turn uint64) (tick, value uint64) {
 	tick = turn >> (t.scatterBits & 63)
 	value = (t.salt + tick*golden + turn*t.turnMul) & t.valueMask

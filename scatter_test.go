@@ -211,12 +211,13 @@ func TestHotRange(t *testing.T) {
 	}
 }
 
-// Many nodes begin one tick with different values.
+// Many nodes begin one tick with different values, whenever their grants
+// begin.
 func TestNodesBeginWithDifferentValues(t *testing.T) {
 	s := testScheme(t, "scatter=5,time=41,node=10,seq=7,epoch=2025-01-01")
 	rows := make([]int, 32)
 	for node := range int64(1024) {
-		f := newScript(s, Grant{Node: node, Until: s.MaxTick()})
+		f := newScript(s, Grant{Node: node, From: node * node, Until: s.MaxTick()})
 		g := newGenerator(t, Config{Fence: f, Time: newFakeClock().now})
 		rows[take(t, g, 1)[0]>>58]++
 	}
