@@ -62,7 +62,7 @@ run() {
 		go build -o bin/strict ./scripts/strict
 		cd deploy/chart && GOWORK=off go mod tidy -diff && GOWORK=off go vet ./... && GOWORK=off ../../bin/strict -count=1 -timeout=$limit ./...
 		;;
-	# Builds the site of the documentation into bin/site, with its playground, and tests it in Chromium (SITE_BASE: where it stands, as in /snowfence/).
+	# Builds the site of the documentation into bin/site, and tests it in Chromium (SITE_BASE: where it stands, as in /snowfence/).
 	site) scripts/setup.sh chromium && scripts/node.sh && scripts/site.sh ;;
 	*) echo "make prove: there is no part $1: ${parts[*]}" >&2 && exit 2 ;;
 	esac

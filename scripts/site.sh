@@ -3,12 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The playground runs the same code as the program, in the browser.
-mkdir -p bin
-GOOS=js GOARCH=wasm go build -trimpath -buildvcs=false -ldflags="-s -w -buildid=" -o bin/playground.wasm ./cmd/internal/playground/wasm
-gzip -9 -n -c bin/playground.wasm >site/public/playground.wasm.gz
-cp "$(go env GOROOT)/lib/wasm/wasm_exec.js" site/public/
-
 rm -rf bin/man && mkdir -p bin/man
 go test ./cmd/snowfence -run '^TestManPages$' -count=1 -man "$PWD/bin/man"
 

@@ -1,5 +1,5 @@
 // Writes the pages that have no file of their own into site/pages: the home page with the programs of
-// the documentation, the playground, and a page for each man page.
+// the documentation, and a page for each man page.
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,11 +68,9 @@ export function generate() {
   const pages = path.join(site, 'pages')
   fs.rmSync(pages, { recursive: true, force: true })
   fs.mkdirSync(path.join(pages, 'commands'), { recursive: true })
-  for (const name of ['index.md', 'playground.md']) {
-    const text = fs.readFileSync(path.join(site, 'own', name), 'utf8')
-    fs.writeFileSync(path.join(pages, name), text.replace(/^@block (\S+) (\d+)( \[.*\])?$/gm, (_, file, n, label = '') =>
-      block(file, Number(n)).replace(/^```([a-z]*)/, `\`\`\`$1${label}`)))
-  }
+  const home = fs.readFileSync(path.join(site, 'own/index.md'), 'utf8')
+  fs.writeFileSync(path.join(pages, 'index.md'), home.replace(/^@block (\S+) (\d+)( \[.*\])?$/gm, (_, file, n, label = '') =>
+    block(file, Number(n)).replace(/^```([a-z]*)/, `\`\`\`$1${label}`)))
   const all = commands()
   for (const c of all) fs.writeFileSync(path.join(pages, 'commands', `${c.name}.md`), `---\neditLink: false\naside: false\n---\n\n${page(c)}\n`)
   const list = all.map((c) => `| [${c.title}](/commands/${c.name}) | ${escaped(c.about)} |`)

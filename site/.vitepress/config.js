@@ -110,7 +110,6 @@ export default defineConfig({
     nav: [
       { text: 'Start', link: '/start/go' },
       { text: 'Documentation', link: '/documentation' },
-      { text: 'Playground', link: '/playground' },
       {
         text: 'Reference',
         items: [

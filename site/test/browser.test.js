@@ -47,7 +47,7 @@ async function looked(page, name) {
 }
 
 const pages = {
-  home: '/', playground: '/playground', start: '/start/go', serve: '/operate/serve', concepts: '/concepts',
+  home: '/', start: '/start/go', serve: '/operate/serve', concepts: '/concepts',
   go: '/reference/go', command: '/commands/snowfence-plan', documentation: '/documentation',
 }
 for (const [name, at] of Object.entries(pages)) {
@@ -69,46 +69,6 @@ test('the first programs fit their column', async () => {
     await page.done()
   }
 })
-
-const answered = (page, text) =>
-  page.waitForFunction((t) => document.querySelector('.answer').innerText.includes(t), patience, text)
-const press = (page, tab) => page.click(`#tab-${tab}`)
-const submit = (page) => page.click('.playground .submit')
-
-for (const [theme, width] of [['light', 1280], ['dark', 390]]) {
-  test(`the playground answers, ${theme}, ${width} px`, async () => {
-    const asked = site.asked.length
-    const page = await open('/playground', { theme, width })
-    const loads = () => site.asked.slice(asked).filter((p) => p.endsWith('.wasm.gz')).length
-    assert.equal(loads(), 0, 'the program is loaded before anybody asked')
-    assert.match(await page.$eval('.size', (e) => e.innerText), /^The first answer loads the program, 1\.\d MB\.$/)
-
-    assert.equal(await page.$eval('[role=tab][aria-selected=true]', (e) => e.innerText), 'Decode')
-    await submit(page)
-    await answered(page, 'node\n624')
-    await answered(page, 'snowfence decode 249887800817025024')
-    assert.equal(loads(), 1)
-    await looked(page, `decode-${theme}-${width}`)
-
-    await page.$eval('[name=text]', (e) => { e.value = 'hello'; e.dispatchEvent(new Event('input')) })
-    await submit(page)
-    await answered(page, '"hello"')
-
-    for (const [tab, text] of [['guess', '--guess'], ['plan', 'end of life'], ['find', 'one node alone'], ['layouts', 'instagram']]) {
-      await press(page, tab)
-      await submit(page)
-      await answered(page, text)
-      await looked(page, `${tab}-${theme}-${width}`)
-    }
-    await press(page, 'change')
-    await page.type('[name=at]', '2027-01-01')
-    await submit(page)
-    await answered(page, 'REFUSED: both layouts can make the ID 653022933811200000')
-    await looked(page, `change-${theme}-${width}`)
-    assert.equal(loads(), 1)
-    await page.done()
-  })
-}
 
 test('the search finds pages and commands', async () => {
   const page = await open('/concepts')

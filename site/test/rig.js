@@ -15,12 +15,10 @@ const types = {
 // base is where the site stands on its host.
 const base = process.env.SITE_BASE || '/'
 
-// serve returns the address of the site, a list of what was asked for, and a function that ends it.
+// serve returns the address of the site, and a function that ends it.
 export async function serve() {
-  const asked = []
   const server = http.createServer((request, response) => {
     const pathname = new URL(request.url, 'http://localhost').pathname.replace(base, '/')
-    asked.push(pathname)
     const file = [pathname, `${pathname}.html`, `${pathname}index.html`]
       .map((p) => path.join(built, decodeURI(p))).find((p) => fs.existsSync(p) && fs.statSync(p).isFile())
     if (!file) {
@@ -31,7 +29,7 @@ export async function serve() {
     fs.createReadStream(file).pipe(response)
   })
   await new Promise((done) => server.listen(0, '127.0.0.1', done))
-  return { url: `http://127.0.0.1:${server.address().port}${base.slice(0, -1)}`, asked, close: () => server.close() }
+  return { url: `http://127.0.0.1:${server.address().port}${base.slice(0, -1)}`, close: () => server.close() }
 }
 
 // browse starts Chromium. It waits long: the machine may be busy.

@@ -1,5 +1,4 @@
-// Package show writes what IDs and layouts mean, for people and as JSON:
-// for the program, and for the playground in a browser.
+// Package show writes what IDs and layouts mean, for people and as JSON.
 package show
 
 import (

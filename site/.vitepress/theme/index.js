@@ -2,7 +2,6 @@ import DefaultTheme from 'vitepress/theme'
 import { h } from 'vue'
 import FencePicture from './FencePicture.vue'
 import GrantsPicture from './GrantsPicture.vue'
-import Playground from './Playground.vue'
 import './style.css'
 
 export default {
@@ -10,6 +9,5 @@ export default {
   Layout: () => h(DefaultTheme.Layout, null, { 'home-hero-image': () => h(FencePicture) }),
   enhanceApp({ app }) {
     app.component('GrantsPicture', GrantsPicture)
-    app.component('Playground', Playground)
   },
 }
