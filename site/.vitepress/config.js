@@ -1,7 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { defineConfig } from 'vitepress'
-import { godoc } from './godoc.js'
 import { commands } from '../generate.js'
 import { excluded, files, github, href, place, repository } from './pages.js'
 
@@ -101,7 +100,6 @@ export default defineConfig({
           if (block.children) pictures(block.children)
         }
       })
-      md.use(godoc)
     },
   },
   themeConfig: {

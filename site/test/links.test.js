@@ -45,10 +45,6 @@ test('pages that have moved are not on the site', () => {
   for (const [at, { html }] of pages) assert.ok(!html.includes('This page has moved'), at)
 })
 
-test('names of Go lead to their documentation', () => {
-  has('/reference/adding-a-store', 'href="https://pkg.go.dev/github.com/snowfence/snowfence/lease/store#Basic"')
-})
-
 test('each man page is a page', () => {
   has('/commands/snowfence-decode', '--layout')
 })
