@@ -180,7 +180,7 @@ func keys(rs []store.Record) []store.Key {
 // first use of a lease, before its keeper. It refuses what the namespace
 // does not allow.
 func (c *storeClaim) settle(ns Namespace) error {
-	l, err := ns.fit(c.opts)
+	l, err := fit(ns, c.opts)
 	if c.held == nil && c.own == nil {
 		c.unit, c.opts.Nodes = ns.Unit, max(c.opts.Nodes, int(ns.Unit))
 	}

@@ -162,7 +162,7 @@ func (f *finder) rank(rs []store.Record) rank {
 	var last int64
 	labelled := false
 	for _, r := range rs {
-		last = max(last, floorOf(f.ns, r))
+		last = max(last, f.ns.floorOf(r))
 		labelled = labelled || r.Label == f.c.opts.Label
 	}
 	switch wait := f.wait(rs); {
@@ -182,7 +182,7 @@ func (f *finder) wait(rs []store.Record) int64 {
 		if f.c.mine(r) {
 			w = max(w, 1)
 		} else if r.Nonce != "" {
-			w = max(w, 1, 1+floorOf(f.ns, r)-max(f.now, f.ns.Floor))
+			w = max(w, 1, 1+f.ns.floorOf(r)-max(f.now, f.ns.Floor))
 		}
 	}
 	return w
@@ -197,5 +197,5 @@ func (f *finder) unavailable(r store.Record) bool {
 	if r.Generation < f.ns.Since || f.c.mine(r) { // one that was never leased has generation 0
 		return false
 	}
-	return r.Held(f.now) || r.Until > f.c.ticks.target(f.c.ticks.layout.TimeOf(f.now)) && floorOf(f.ns, r) > f.ns.Floor
+	return r.Held(f.now) || r.Until > f.c.ticks.target(f.c.ticks.layout.TimeOf(f.now)) && f.ns.floorOf(r) > f.ns.Floor
 }

@@ -27,21 +27,12 @@ func (t ticks) target(now time.Time) int64 {
 // a clock that steps back.
 func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
 
-// floorOf returns the first tick that a grant from r may have.
-func floorOf(ns Namespace, r store.Record) int64 {
-	f := ns.Floor
-	if r.Nonce != "" && r.Generation >= ns.Since {
-		f = max(f, r.Until)
-	}
-	return f
-}
-
 // grant returns the window [from, until) that the records of a block may be
 // granted at time now.
 func (t ticks) grant(ns Namespace, rs []store.Record, now time.Time) (from, until int64, err error) {
 	from = max(0, t.back(now))
 	for _, r := range rs {
-		from = max(from, floorOf(ns, r))
+		from = max(from, ns.floorOf(r))
 	}
 	if from > t.maxTick {
 		return 0, 0, fmt.Errorf("lease: node %d: %w: its ticks are used up", rs[0].Node, snowfence.ErrLifetime)
@@ -71,4 +62,10 @@ func granted(ns Namespace, r store.Record, from, until int64) store.Record {
 	}
 	r.Until = until
 	return r
+}
+
+// reach returns the first tick that no lease may use at time now: a ttl
+// ahead, and two where ticks are longer or the layout has not begun.
+func (t ticks) reach(ns Namespace, now time.Time) int64 {
+	return max(t.layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
 }

@@ -246,3 +246,21 @@ func fatal(err error) bool {
 	return errors.Is(err, ErrMismatch) || errors.Is(err, store.ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
 		errors.Is(err, errDeleted) || errors.Is(err, ErrExists) || errors.Is(err, store.ErrMoved)
 }
+
+// forget ends a hold that a copy of this machine shares, as a loss; without
+// a copy it does nothing and returns nil. Nothing is given back: it runs
+// out. It needs ops.
+func (l *Lease) forget() error {
+	if !l.copied() {
+		return nil
+	}
+	m := l.world.Machine() // first: an identity that is made before a resumption is in both copies
+	l.claim.forget()
+	l.mu.Lock()
+	l.use.spent, l.use.owed = false, nil
+	l.mu.Unlock()
+	err := l.sealIfLost(&lostError{fmt.Errorf("lease: namespace %q: the machine was resumed from a snapshot, and a "+
+		"copy of it may have the same node", l.name)})
+	l.machine.Store(&m) // last: until here no caller gets a grant
+	return err
+}

@@ -65,17 +65,20 @@ func (l limits) check() error {
 	return nil
 }
 
-// reach returns the first tick that no lease may use at time now: a ttl
-// ahead, and two where ticks are longer or the layout has not begun.
-func (t ticks) reach(ns Namespace, now time.Time) int64 {
-	return max(t.layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
-}
-
 // above returns the first tick that no holder can have used before now,
 // however the store was rolled back: above the reach of a fast clock, seen
 // from a slow one.
 func (ns Namespace) above(l snowfence.Layout, now time.Time) int64 {
 	return max(l.TickOf(now.Add(ns.limits(now).rollback())), 0) + 3
+}
+
+// raise has grants begin above everything that can have been used before
+// now, in a store that may have lost writes and has this identity. The
+// caller begins another generation.
+func (ns *Namespace) raise(l snowfence.Layout, now time.Time, id string) {
+	ns.Floor = max(ns.Floor, ns.above(l, now))
+	ns.Identity = id
+	ns.rolledBack(now)
 }
 
 // DefaultTTL is the value of Options.TTL and of Options.MaxSkew if they are

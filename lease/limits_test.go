@@ -25,7 +25,7 @@ func TestFit(t *testing.T) {
 		{ns: limits{time.Hour, time.Minute}, asked: limits{time.Hour, time.Minute + 1}},
 	} {
 		ns := Namespace{Name: "n", MaxTTL: c.ns.ttl, MaxSkew: c.ns.skew}
-		got, err := ns.fit(Options{TTL: c.asked.ttl, MaxSkew: c.asked.skew})
+		got, err := fit(ns, Options{TTL: c.asked.ttl, MaxSkew: c.asked.skew})
 		if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrInvalid) || c.ok && got != c.want {
 			t.Errorf("%v of %v: %v, %v", c.asked, c.ns, got, err)
 		}

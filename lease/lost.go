@@ -2,7 +2,6 @@ package lease
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -24,24 +23,6 @@ func (e *lostError) Unwrap() error { return e.cause }
 func isLost(err error) bool {
 	var e *lostError
 	return errors.As(err, &e)
-}
-
-// forget ends a hold that a copy of this machine shares, as a loss; without
-// a copy it does nothing and returns nil. Nothing is given back: it runs
-// out. It needs ops.
-func (l *Lease) forget() error {
-	if !l.copied() {
-		return nil
-	}
-	m := l.world.Machine() // first: an identity that is made before a resumption is in both copies
-	l.claim.forget()
-	l.mu.Lock()
-	l.use.spent, l.use.owed = false, nil
-	l.mu.Unlock()
-	err := l.sealIfLost(&lostError{fmt.Errorf("lease: namespace %q: the machine was resumed from a snapshot, and a "+
-		"copy of it may have the same node", l.name)})
-	l.machine.Store(&m) // last: until here no caller gets a grant
-	return err
 }
 
 // forget implements [claim].

@@ -81,7 +81,7 @@ func edit(
 		}
 		old := rs[0].Nonce
 		w := world.From(ctx)
-		r = vacated(w, r, w.Text())
+		r.Holder, r.Nonce, r.Revision, r.At = "", w.Text(), r.Revision+1, w.Now().UnixMilli()
 		if old == "" {
 			r.Generation, r.Until, r.From = ns.Generation, ns.Floor, ns.Floor
 		}

@@ -100,6 +100,15 @@ func (ns Namespace) inUnits() error {
 	return nil
 }
 
+// floorOf returns the first tick that a grant from r may have.
+func (ns Namespace) floorOf(r store.Record) int64 {
+	f := ns.Floor
+	if r.Nonce != "" && r.Generation >= ns.Since {
+		f = max(f, r.Until)
+	}
+	return f
+}
+
 func (ns Namespace) notActive() error {
 	if ns.State == Deleted {
 		return fmt.Errorf("lease: namespace %q: %w (%w): create it again, or use another one", ns.Name,

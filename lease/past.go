@@ -64,8 +64,8 @@ func OpenBackfill(
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
 	}
-	if node < 0 || node > maxNode {
-		return nil, invalidf("lease: node %d: IDs for the past have the nodes 0 to %d", node, int64(maxNode))
+	if node < 0 || node > maxBackfillNode {
+		return nil, invalidf("lease: node %d: IDs for the past have the nodes 0 to %d", node, int64(maxBackfillNode))
 	}
 	b := &Backfill{st: st, name: namespace, scheme: s, node: node}
 	_, _, err := b.look(ctx, nil)

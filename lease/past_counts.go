@@ -30,7 +30,6 @@ const (
 const (
 	hourBits   = 24
 	beforeUnix = 25_567 * 86_400 // seconds from 1900 to 1970
-	maxNode    = 1<<38 - 1       // of Past: more would not fit beside the hours
 )
 
 // pastKey is where the counts of an hour are kept. No node, no namespace

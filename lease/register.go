@@ -91,7 +91,7 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 
 // fit returns the ttl and the skew of a lease with these options, or why
 // the namespace refuses them.
-func (ns Namespace) fit(o Options) (l limits, err error) {
+func fit(ns Namespace, o Options) (l limits, err error) {
 	l = limits{cmp.Or(o.TTL, min(usual.ttl, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(usual.skew, ns.MaxSkew))}
 	switch {
 	case l.ttl > ns.MaxTTL:

@@ -14,6 +14,10 @@ import (
 // see [Operator.BackfillNodes].
 var ErrRolledBack = errors.New("the store may have lost counts")
 
+// maxBackfillNode is the last node of [Backfill]: more would not fit beside
+// the hours in the keys of its counts.
+const maxBackfillNode = 1<<38 - 1
+
 // AllowBackfill lets [Backfill] make IDs in a namespace: with the reserved
 // number 0 if last is 0, or with 0 to 4 if last is 4. You can choose this
 // only once.
@@ -100,9 +104,9 @@ func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace,
 //
 // It does not affect leases, so it is safe after a backup was restored.
 func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes snowfence.NodeRange) (Namespace, error) {
-	if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > maxNode+1 {
+	if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > maxBackfillNode+1 {
 		return Namespace{}, invalidf("lease: namespace %q: IDs for the past have the nodes 0 to %d, not %d to %d",
-			namespace, int64(maxNode), nodes.From, nodes.Until-1)
+			namespace, int64(maxBackfillNode), nodes.From, nodes.Until-1)
 	}
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		id, err := op.st.Identity(ctx, namespace)

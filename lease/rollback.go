@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -154,13 +152,4 @@ func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err er
 		return "", fmt.Errorf("lease: reading the store's identity: %w", err)
 	}
 	return id, nil
-}
-
-// raise has grants begin above everything that can have been used before
-// now, in a store that may have lost writes and has this identity. The
-// caller begins another generation.
-func (ns *Namespace) raise(l snowfence.Layout, now time.Time, id string) {
-	ns.Floor = max(ns.Floor, ns.above(l, now))
-	ns.Identity = id
-	ns.rolledBack(now)
 }

@@ -15,7 +15,7 @@ import (
 
 // heed sets the wishes of the holder in a new claim.
 func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns Namespace) error {
-	if err := ns.suits(c.scheme, r); err != nil {
+	if err := suits(ns.Name, ns.Keys, c.scheme, r); err != nil {
 		return err
 	}
 	for _, node := range r.Avoid {
@@ -46,14 +46,14 @@ var errAvoided = errors.New("its holder refuses it")
 
 // suits is an error unless the holder has the scheme of the namespace, and
 // no secret that it lacks.
-func (ns Namespace) suits(s *snowfence.Scheme, r wire.Request) error {
+func suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request) error {
 	if r.Fingerprint != "" && r.Fingerprint != s.Fingerprint() {
-		return mismatch(ns.Name, s.Fingerprint(), r.Fingerprint)
+		return mismatch(namespace, s.Fingerprint(), r.Fingerprint)
 	}
 	for number, id := range r.Keys {
-		if id != "" && (number >= len(ns.Keys) || ns.Keys[number] != id) {
+		if id != "" && (number >= len(keys) || keys[number] != id) {
 			return refusedf("lease: namespace %q: %w: the server does not have the secret with the number %d: give it "+
-				"that one first", ns.Name, snowfence.ErrKey, number)
+				"that one first", namespace, snowfence.ErrKey, number)
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	case t.Namespace != ns.Name:
 		return invalidf("lease: namespace %q: the lost ticket is of namespace %.100q: leave it out", ns.Name,
 			t.Namespace)
-	case ns.vouch(t) != nil:
+	case vouch(ns, t) != nil:
 		return nil
 	}
 	h := &hold{generation: t.Generation}
@@ -129,7 +129,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 		if err != nil {
 			return "", err
 		}
-		if err := ns.vouch(t); err != nil {
+		if err := vouch(ns, t); err != nil {
 			return "", err
 		}
 	}
@@ -144,7 +144,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 	if err != nil {
 		return "", err
 	}
-	if err := ns.vouch(t); err != nil {
+	if err := vouch(ns, t); err != nil {
 		return "", err
 	}
 	stored = stored[:last]
@@ -173,7 +173,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 // vouch is an error unless the namespace signed the ticket, and for its
 // present layout and unit: ticks of an earlier layout say nothing about the
 // present one.
-func (ns Namespace) vouch(t ticket.Claims) error {
+func vouch(ns Namespace, t ticket.Claims) error {
 	if t.Generation < ns.Since {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the layout or the unit was changed since", t.Node,
 			ns.Name, store.ErrLost)

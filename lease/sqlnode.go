@@ -19,6 +19,8 @@ const (
 	// maxSQLLead is more than any layout's lead needs, and keeps times
 	// apart from overflows.
 	maxSQLLead = 100 * 365 * 24 * time.Hour
+
+	longestText = 128 // bytes of the label and the dialect of functions
 )
 
 // RecordFunctions gives a node to functions in a database. It returns the
@@ -35,9 +37,9 @@ func (op Operator) RecordFunctions(
 ) (recorded Region, after int64, err error) {
 	none := Region{}
 	switch {
-	case max(len(f.Label), len(f.Dialect)) > longestLabel || !store.Plain(f.Label+" "+f.Dialect):
+	case max(len(f.Label), len(f.Dialect)) > longestText || !store.Plain(f.Label+" "+f.Dialect):
 		return none, 0, invalidf("lease: namespace %q: the label %.200q is no text of at most %d bytes", namespace,
-			f.Label, longestLabel)
+			f.Label, longestText)
 	case f.Lead < 0 || f.Lead > maxSQLLead:
 		return none, 0, invalidf("lease: namespace %q: a lead of %v: it is between 0 and %v", namespace, f.Lead,
 			time.Duration(maxSQLLead))
@@ -70,7 +72,7 @@ func (op Operator) RecordFunctions(
 	if err != nil {
 		return none, 0, err
 	}
-	return recorded, max(after, floorOf(ns, r)), nil
+	return recorded, max(after, ns.floorOf(r)), nil
 }
 
 // vacant refuses a node that a lease holds.

@@ -134,7 +134,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 		return none, invalidf("lease: namespace %q: only single nodes of namespace %q are here, and none by its "+
 			"number: ask the store for others", namespace, l.name)
 	}
-	if err := (Namespace{Name: l.name, Keys: l.scheme.KeyIDs()}).suits(l.scheme, r); err != nil {
+	if err := suits(l.name, l.scheme.KeyIDs(), l.scheme, r); err != nil {
 		return none, err
 	}
 	o := Options{TTL: r.TTL, Label: r.Label, Within: r.Within, clock: l.opts.clock, Logger: l.opts.Logger}

@@ -17,7 +17,7 @@ var sqlNodeMutants = []mutant{
 		never("r.Generation >= ns.Since")),
 	m("a lease that came in between is evicted, and its ticks counted", "lease.Operator.RecordFunctions",
 		"TestFunctionsBeginAboveALease",
-		swap("max(after, floorOf(ns, r))", "after")),
+		swap("max(after, ns.floorOf(r))", "after")),
 	m("no layout leaves out numbers in silence", "lease.Namespace.addLeases", "TestRegionsOfFunctions",
 		swap("err != nil || unused", "true")),
 	m("the longest lead of functions counts", "lease.Namespace.recordSQL", "TestNodeIsRecordedForOneDatabase",

@@ -20,8 +20,8 @@ var Path = slices.Concat(
 	whole(".", "close fence fill generator region local next position refresh reserve"),
 	whole("statefile", "folder statefile content part write flock"),
 	whole("lease", `
-		grant clock limits acquire renew release lost rollback claim register open lease keep close serve
-		serve_claim ticket sublet sublets served served_acquire namespace_record namespace keys create change
+		grant clock skew limits acquire renew release lost rollback claim register open open_server lease keep close
+		serve serve_claim ticket sublet sublets served served_acquire namespace_record namespace keys create change
 		change_proof identity past past_counts past_store reserved manage shutdown_all
 	`),
 	whole("lease/internal/ticket", "ticket signer"),
