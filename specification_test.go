@@ -304,60 +304,84 @@ func (f *stage) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 
 func (f *stage) Release(context.Context, snowfence.Grant, int64) error { return nil }
 
-// A generator makes the IDs of each scene. It goes by the clock of the
-// scene, but for steps back, after which its own goes on.
+// scene is what a generator with the grants of a server is asked for.
+type scene struct {
+	Name   string      `json:"name"`
+	Layout string      `json:"layout"`
+	Lead   int64       `json:"lead"`
+	Steps  []sceneStep `json:"steps"`
+}
+
+// sceneStep is a grant, the loss of it, or a call.
+type sceneStep struct {
+	From  string `json:"from,omitempty"`
+	Until string `json:"until,omitempty"`
+	Node  string `json:"node,omitempty"`
+	Lost  bool   `json:"lost,omitempty"`
+	Now   string `json:"now,omitempty"`
+	Tag   string `json:"tag,omitempty"`
+	ID    string `json:"id,omitempty"`
+}
+
 func TestSpecificationOfGrants(t *testing.T) {
-	for _, c := range vectors[[]struct {
-		Name, Layout string
-		Lead         int64
-		Steps        []struct {
-			From, Until, Node, Now, ID string
-			Lost                       bool
-		}
-	}](t, "grants.json") {
-		f := &stage{scheme: scheme(t, c.Layout, nil)}
-		f.grant.Store(&snowfence.Grant{})
-		var now atomic.Int64
-		clock := func() (time.Time, time.Duration) {
-			tick := now.Load()
-			return f.scheme.Layout().TimeOf(tick), time.Duration(tick) * f.scheme.Layout().Tick
-		}
-		var g *snowfence.Generator
+	for _, c := range vectors[[]scene](t, "grants.json") {
+		played := c.play(t)
 		for i, step := range c.Steps {
-			switch {
-			case step.Lost:
-				f.grant.Store(&snowfence.Grant{})
+			same(t, fmt.Sprintf("%s: step %d at %s", c.Name, i, step.Now), played[i].ID, step.ID)
+		}
+	}
+}
+
+// play returns the steps with the IDs of a generator. It goes by the clock
+// of the scene, but for steps back, after which its own goes on.
+func (c *scene) play(t *testing.T) []sceneStep {
+	t.Helper()
+	f := &stage{scheme: scheme(t, c.Layout, nil)}
+	f.grant.Store(&snowfence.Grant{})
+	var now atomic.Int64
+	clock := func() (time.Time, time.Duration) {
+		tick := now.Load()
+		return f.scheme.Layout().TimeOf(tick), time.Duration(tick) * f.scheme.Layout().Tick
+	}
+	var g *snowfence.Generator
+	played := slices.Clone(c.Steps)
+	for i, step := range c.Steps {
+		switch {
+		case step.Lost:
+			f.grant.Store(&snowfence.Grant{})
+			f.seal()
+		case step.Until != "":
+			gr := snowfence.Grant{
+				Node: number(t, step.Node), From: number(t, step.From), Until: number(t, step.Until),
+			}
+			// With the same first tick the generator goes on with its
+			// grant while it lasts.
+			if g != nil && gr.From != f.grant.Load().From {
 				f.seal()
-			case step.Until != "":
-				gr := snowfence.Grant{
-					Node: number(t, step.Node), From: number(t, step.From), Until: number(t, step.Until),
+			}
+			f.grant.Store(&gr)
+		case number(t, step.Now) < now.Load():
+		default:
+			now.Store(number(t, step.Now))
+			played[i].ID = ""
+			if g == nil && f.grant.Load().Until > 0 {
+				var err error
+				g, err = snowfence.New(snowfence.Config{Fence: f, Lead: c.Lead, Time: clock, MaxWait: -1})
+				if err != nil {
+					t.Fatal(err)
 				}
-				// With the same first tick the generator goes on with its
-				// grant while it lasts.
-				if g != nil && gr.From != f.grant.Load().From {
-					f.seal()
-				}
-				f.grant.Store(&gr)
-			case number(t, step.Now) < now.Load():
-			default:
-				now.Store(number(t, step.Now))
-				got := ""
-				if g == nil && f.grant.Load().Until > 0 {
-					var err error
-					g, err = snowfence.New(snowfence.Config{Fence: f, Lead: c.Lead, Time: clock, MaxWait: -1})
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-				if g != nil {
-					if id, err := g.TryNext(); err == nil {
-						got = id.String()
-					}
-				}
-				if got != step.ID {
-					t.Errorf("%s: step %d at %d is %q, want %q", c.Name, i, now.Load(), got, step.ID)
-				}
+			}
+			if g == nil {
+				continue
+			}
+			id, err := g.TryNext()
+			if err == nil && step.Tag != "" {
+				id, err = f.scheme.Tag(id, number(t, step.Tag))
+			}
+			if err == nil {
+				played[i].ID = id.String()
 			}
 		}
 	}
+	return played
 }

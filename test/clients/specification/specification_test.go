@@ -41,7 +41,7 @@ func short(t *testing.T, pattern string) {
 	}
 }
 
-// agree runs a reader on the vectors, and on vectors that are wrong in five
+// agree runs a reader on the vectors, and on vectors that are wrong in six
 // places.
 func agree(t *testing.T, reader func(folder string) *exec.Cmd) {
 	t.Helper()
@@ -55,6 +55,7 @@ func agree(t *testing.T, reader func(folder string) *exec.Cmd) {
 		"texts.json":   {`"zbase32": "y"`, `"zbase32": "b"`},
 		"ciphers.json": {`"2bbef15201f55f98"`, `"2bbef15201f55f99"`},
 		"grants.json":  {`"id": "6412"`, `"id": "6413"`},
+		"fields.json":  {`"tagged": "`, `"tagged": "1`},
 	} {
 		text, err := os.ReadFile(filepath.Join(vectors, name))
 		if err != nil {
@@ -72,7 +73,7 @@ func agree(t *testing.T, reader func(folder string) *exec.Cmd) {
 	if err == nil {
 		t.Errorf("wrong vectors pass\n%s", out)
 	}
-	for _, want := range []string{"tick=10ms:", " composed:", "\nzbase32 of 0:", "\nsparx:", ", step 1:"} {
+	for _, want := range []string{"tick=10ms:", " composed:", "\nzbase32 of 0:", "\nsparx:", ", step 1:", " tagged:"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

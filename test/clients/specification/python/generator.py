@@ -9,22 +9,22 @@ class Generator:
 
     def grant(self, node, start, until):
         if node != self.node or self.until == 0:
-            self.tick, self.sequence = -1, self.layout.last
+            self.tick, self.slot = -1, self.layout.slots - 1
         self.node, self.start, self.until = node, start, until
 
     def lost(self):
         self.until = 0
 
     def next(self, now):
-        """Returns (tick, node, sequence), or None while there is no ID."""
+        """Returns (tick, node, value, sequence), or None while there is no ID."""
         if self.until == 0:
             return None
-        tick, sequence = self.tick, self.sequence + 1
-        if sequence > self.layout.last:
-            tick, sequence = tick + 1, self.layout.first
+        tick, slot = self.tick, self.slot + 1
+        if slot == self.layout.slots:
+            tick, slot = tick + 1, 0
         if max(now, self.start) > tick:
-            tick, sequence = max(now, self.start), self.layout.first
+            tick, slot = max(now, self.start), 0
         if tick >= self.until or tick > now + self.lead:
             return None
-        self.tick, self.sequence = tick, sequence
-        return tick, self.node, sequence
+        self.tick, self.slot = tick, slot
+        return tick, self.node, *self.layout.place(tick, self.node, slot)

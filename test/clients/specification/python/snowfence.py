@@ -1,4 +1,4 @@
-"""Layouts, IDs and their texts, and a generator, by docs/reference/specification.md alone."""
+"""Layouts and IDs, by docs/reference/specification.md alone."""
 import datetime
 import re
 
@@ -61,21 +61,27 @@ class Layout:
         node = lambda name: name not in ("time", "seq", "rollback", "key", "scatter", "tag")
         if "order" in seen:
             side = {"node-first": -1, "node-last": 1}[seen["order"]]
-            fields.sort(key=lambda f: -3 if f[0] == "key" else -2 if f[0] == "time" else side if node(f[0]) else 0)
+            above = [f[0] for f in fields]
+            above = ("scatter", "time", *(n for n in above[:above.index("time")] if n == "tag"))
+            fields.sort(key=lambda f: -3 if f[0] == "key" else -2 if f[0] in above else side if node(f[0]) else 0)
         names, bits = [f[0] for f in fields], dict(fields)
+        ensure("time" in names, "time")
+        above, scatter = names[:names.index("time")], bits.get("scatter", 0)
         self.key, self.width = bits.get("key", 0), sum(bits.values())
         top = (1 << bits.get("seq", 0)) - 1
         self.first, self.last = (int(s) if re.fullmatch("[0-9]+", s) else -1
                                  for s in (seen.get("first", "0"), seen.get("last", str(top))))
         self.epoch, self.tick = epoch_ns(seen.get("epoch", "2025-01-01")), tick_ns(seen.get("tick", "1ms"))
         self.cipher, self.nodes = seen.get("cipher"), [n for n in names if node(n)]
-        ensure(names and names.index("time") == names.count("key") and "key" not in names[1:], "time and key come first")
+        ensure("key" not in names[1:] and not {"seq", "rollback"} & {*above}, "key comes first, seq and rollback below the time")
+        ensure(scatter == 0 or "scatter" in above and not self.cipher, "scatter stands above the time, without a cipher")
+        ensure(scatter <= 12 and scatter + bits.get("seq", 0) <= 53, "scatter is too wide")
         ensure(1 <= bits["time"] <= 62 and bits.get("seq", 0) <= 53 and bits.get("rollback", 0) <= 6, "too wide")
         ensure(self.width <= 64 and self.tick >= 1000 and 0 <= self.first <= self.last <= top, "range")
         ensure(self.last > 0 or "last" not in seen, "last=0")
         ensure(self.cipher in (None, "sparx", "ff1") and (not self.key or self.cipher == "ff1" and self.key <= 16), "cipher")
         ensure(self.cipher != "ff1" or self.width - self.key >= 20, "ff1 needs 20 bits")
-        self.fields, shift = {}, self.width
+        self.fields, self.above, shift = {}, above, self.width
         for name, n in fields:
             shift -= n
             self.fields[name] = (shift, (1 << n) - 1)
@@ -116,84 +122,33 @@ class Layout:
         n = self.width - self.key
         return v >> n << n | ff1(secret, n, b"snowfence id %d" % key, v & (1 << n) - 1, encrypt)
 
+    @property
+    def slots(self):
+        """How many IDs a node has in a tick."""
+        return self.last - self.first + 1 << self.fields.get("scatter", (0, 0))[1].bit_length()
 
-DIGITS, LOWER, UPPER = "0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-drop = lambda s, letters: "".join(c for c in s if c not in letters)
-CROCKFORD = DIGITS + drop(UPPER, "ILOU")
-ALPHABETS = {
-    "dec": DIGITS, "hex": DIGITS + "abcdef", "base32hex": DIGITS + LOWER[:22], "crockford": CROCKFORD, "crockfordcheck": CROCKFORD,
-    "zbase32": "ybndrfg8ejkmcpqxot1uwisza345h769", "base36": DIGITS + LOWER,
-    "base58": DIGITS[1:] + drop(UPPER, "IO") + drop(LOWER, "l"), "base58flickr": DIGITS[1:] + drop(LOWER, "l") + drop(UPPER, "IO"),
-    "base62": DIGITS + UPPER + LOWER, "base64url": UPPER + LOWER + DIGITS + "-_"}
+    def place(self, tick, node, slot):
+        """Returns the value of scatter and the sequence number of a slot of a tick."""
+        turn, rest = divmod(slot, self.last - self.first + 1)
+        bits, golden = self.fields.get("scatter", (0, 0))[1].bit_length(), 0x9E3779B97F4A7C15
+        begin = (node * golden + tick) * golden & M64
+        return ((begin >> 64 - bits) + turn) % (1 << bits), self.first + rest
 
+    def tagged(self, id, tag, secrets):
+        """Returns the ID with another tag: an encrypted one keeps its secret."""
+        parts = self.decode(id, secrets)
+        ensure(0 <= tag <= self.fields["tag"][1], "tag")
+        parts["tag"] = tag
+        return self.compose(parts, secrets[:parts.get("key", len(secrets)) + 1])[1]
 
-alphabet = lambda name: "".join(sorted(ALPHABETS[name[:-6]])) if name.endswith("-fixed") else ALPHABETS[name]
-
-
-def digits(v, abc, width=1):
-    out = ""
-    while v or len(out) < width:
-        v, d = divmod(v, len(abc))
-        out = abc[d] + out
-    return out
-
-
-def check(text):
-    total = 0
-    for c in text:
-        total = (total ^ (1 if c == "-" else CROCKFORD.index(c))) << 1
-        total ^= 37 if total > 31 else 0
-    return CROCKFORD[total]
-
-
-def write(name, id):
-    abc, base = alphabet(name), name.removesuffix("-fixed")
-    end = lambda text: text + check(text) if base == "crockfordcheck" else text
-    if base != name:
-        sign = "-" if id < 0 else "0" if abc[0] == "-" else abc[0]
-        return end(sign + digits(id & (M64 >> 1), abc, len(digits(M64 >> 1, abc))))
-    if name == "dec":
-        return str(id)
-    return digits((id & M64) << 2, abc, 11) if name == "base64url" else end(digits(id & M64, abc))
-
-
-def read(name, text):
-    abc, base = alphabet(name), name.removesuffix("-fixed")
-    if base in ("hex", "base32hex", "zbase32", "base36"):
-        text = text.translate({ord(c): ord(c) + 32 for c in UPPER})
-    elif base.startswith("crockford"):
-        text = text.translate({ord(c): ord(c) - 32 for c in LOWER}).translate(str.maketrans("OIL", "011"))
-    longest = len(write(name, -1)) if name != "dec" else 20
-    ensure(len(text) == longest if base != name or name == "base64url" else 0 < len(text) <= longest, "length")
-    body, sign = text[:-1] if base == "crockfordcheck" else text, ""
-    if base != name:
-        sign, body = body[0], body[1:]
-        ensure(sign in ("-", write(name, 0)[0]), "sign")
-    elif name == "dec" and body[0] == "-":
-        sign, body = "-", body[1:]
-        ensure(body[:1] != "0", "a zero after the sign")
-    ensure(body and all(c in abc for c in body), "digits")
-    ensure(base != "crockfordcheck" or check(text[:-1]) == text[-1], "check character")
-    v = 0
-    for c in body:
-        v = v * len(abc) + abc.index(c)
-    if base != name:
-        ensure(v < 1 << 63, "range")
-        return v - (1 << 63 if sign == "-" else 0)
-    if name == "dec":
-        v = -v if sign else v
-        ensure(-1 << 63 <= v < 1 << 63, "range")
-        return v
-    if name == "base64url":
-        ensure(v & 3 == 0, "bits beyond the 64")
-        v >>= 2
-    ensure(v <= M64, "range")
-    return signed(v)
-
-
-PREFIX = re.compile("[a-z]([a-z0-9_]{0,61}[a-z0-9])?")
-
-
-def read_prefixed(prefix, name, text):
-    ensure(PREFIX.fullmatch(prefix) and text.startswith(prefix + "_"), "prefix")
-    return read(name, text[len(prefix) + 1:])
+    def ranges(self, begin, end, within):
+        """Returns the half-open ranges of IDs of a span of nanoseconds, one for each value above the time."""
+        shift, mask = self.fields["time"]
+        a, b = (min(max(-((self.epoch - t) // self.tick), 0), mask + 1) << shift for t in (begin, end))
+        starts = [0]
+        for name in self.above:
+            low, most = self.fields[name]
+            values = [within[name]] if name in within else range(most + 1)
+            starts = [s + (n << low) for s in starts for n in values]
+        top = lambda v: signed(v & M64) if v != 1 << 63 else (1 << 63) - 1
+        return [[signed(s + a), top(s + b)] for s in starts if a < b]

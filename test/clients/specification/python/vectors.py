@@ -4,7 +4,8 @@ import sys
 
 from ciphers import aes, ff1, secret_id, sparx
 from generator import Generator
-from snowfence import PREFIX, Layout, read, read_prefixed, signed, write
+from snowfence import Layout, signed
+from texts import PREFIX, read, read_prefixed, write
 
 done, failed = 0, []
 
@@ -26,8 +27,8 @@ def refuses(what, do):
 load = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json", encoding="utf-8"))
 number = lambda text: signed(int(text))
 
-layouts = load("layouts")
-for v in layouts["valid"]:
+layouts, ids, above = load("layouts"), load("ids"), load("fields")
+for v in layouts["valid"] + above["valid"]:
     for spec in (v["spec"], v["canonical"]):
         l = Layout(spec)
         fields = [["seq" if n == "sequence" else n, b] for n, b in v["fields"]]
@@ -35,15 +36,16 @@ for v in layouts["valid"]:
         have = [str(l.epoch), str(l.tick), str(l.first), str(l.last), l.cipher or ""]
         equal(spec, have, [v[k] for k in ("epoch_unix_ns", "tick_ns", "first", "last", "cipher")])
         equal(spec, str(l), v["canonical"])
-for spec in layouts["invalid"]:
+for spec in layouts["invalid"] + above["invalid"]:
     refuses("layout " + spec, lambda: Layout(spec))
 
-ids = load("ids")
-for v in ids["ids"]:
+for v in ids["ids"] + above["ids"]:
     l, secrets = Layout(v["layout"]), v.get("secrets", [])
-    parts = {"time": int(v["tick"]), "seq": int(v["sequence"]), "rollback": int(v["rollback"]), "tag": 0}
-    parts |= {k: int(n) for k, n in v["parts"].items()}
-    equal(v["layout"] + " composed", [str(n) for n in l.compose(parts, secrets)], [v["raw"], v["id"]])
+    parts = {"time": int(v["tick"]), "seq": int(v["sequence"]), "rollback": int(v["rollback"])}
+    parts |= {k: int(v.get(k, "0")) for k in ("scatter", "tag")} | {k: int(n) for k, n in v["parts"].items()}
+    raw, id = (str(n) for n in l.compose(parts, secrets))
+    equal(v["layout"] + " composed", [raw, id], [v.get("raw", raw), v["id"]])
+    equal(v["layout"], write("base32hex", int(id)), v.get("base32hex", write("base32hex", int(id))))
     have = l.decode(int(v["id"]), secrets)
     for name, n in have.items():
         equal(v["id"] + " " + name, n, v["key"] if name == "key" else parts[name])
@@ -53,6 +55,13 @@ for v in ids["ids"]:
     equal(v["id"], [str(l.epoch + have["time"] * l.tick), str(node)], [v["unix_ns"], v["node"]])
 for v in ids["refused"]:
     refuses(v["layout"] + " " + v["id"], lambda: Layout(v["layout"]).decode(int(v["id"]), v.get("secrets", [])))
+for v in above["tags"]:
+    do = lambda: str(Layout(v["layout"]).tagged(int(v["id"]), int(v["tag"]), v.get("secrets", [])))
+    equal(f"{v['id']} tagged", do(), v["tagged"]) if "tagged" in v else refuses(f"tag {v['tag']}", do)
+for v in above["ranges"]:
+    within = {name: int(n) for name, n in v.get("within", {}).items()}
+    have = Layout(v["layout"]).ranges(int(v["from_unix_ns"]), int(v["to_unix_ns"]), within)
+    equal(v["layout"] + " ranges", [[str(n) for n in r] for r in have], v["ranges"])
 
 texts = load("texts")
 for v in texts["texts"]:
@@ -85,7 +94,7 @@ for v in ciphers["masks"]:
 for secret, id in ciphers["secret_ids"]:
     equal("secret", secret_id(bytes.fromhex(secret)), id)
 
-for scene in load("grants"):
+for scene in load("grants") + above["grants"]:
     l = Layout(scene["layout"])
     g = Generator(l, scene["lead"])
     for i, step in enumerate(scene["steps"]):
@@ -95,7 +104,8 @@ for scene in load("grants"):
             g.grant(*(int(step[k]) for k in ("node", "from", "until")))
         else:
             made = g.next(int(step["now"]))
-            id = made and str(l.compose({"time": made[0], "node": made[1], "seq": made[2], "rollback": 0}, [])[1])
+            parts = dict(zip(("time", "node", "scatter", "seq"), made or ()), rollback=0, tag=int(step.get("tag", "0")))
+            id = made and str(l.compose(parts, [])[1])
             equal(f"{scene['name']}, step {i}", id, step.get("id"))
 
 print(f"{done} checks, {len(failed)} failed")
