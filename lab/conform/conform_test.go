@@ -41,6 +41,7 @@ func TestMistakes(t *testing.T) {
 		"ignores last":                  "sequence",
 		"repeats a number":              "sequence",
 		"has a layout of its own":       "sequence",
+		"needs a node number":           "zero",
 		"forgets earlier attempts":      "lost-renewal",
 		"takes a second node":           "lost-acquire",
 		"follows redirects":             "damaged",

@@ -165,6 +165,9 @@ func (c *handClient) take(method string, g grantJSON) {
 	if c.is("has a layout of its own") {
 		l, err = snowfence.ParseLayout("time=40,node=7,seq=3,epoch=2010-11-04T01:42:54.657Z,tick=200ms,first=1,last=5")
 	}
+	if err == nil && c.is("needs a node number") && g.Node == "" {
+		err = errors.New("the answer has no node")
+	}
 	if err != nil {
 		c.trouble = err
 		return

@@ -14,18 +14,12 @@ import (
 
 // client is a client with an adapter for lab/conform.
 type client struct {
-	name     string
-	slow     bool                                       // for make full
-	folder   func(t *testing.T) string                  // its files
-	adapter  func(t *testing.T, folder string) []string // its adapter
-	vectors  func(t *testing.T, folder string) string   // a command line over the vectors in $VECTORS
-	place    string                                     // of the files that mistakes change
-	mistakes map[string]mistake
+	name    string
+	slow    bool                                       // for make full
+	folder  func(t *testing.T) string                  // its files
+	adapter func(t *testing.T, folder string) []string // its adapter
+	vectors func(t *testing.T, folder string) string   // a command line over the vectors in $VECTORS
 }
-
-// mistake is a change to a file of a client, and the rule of the referee
-// that notices it.
-type mistake struct{ rule, file, old, new string }
 
 func folder(path string) func(*testing.T) string { return func(*testing.T) string { return path } }
 
@@ -42,20 +36,19 @@ var judged = []client{
 			return append(servers.Need(t, "python", "python3"), "-B", filepath.Join(dir, "adapter.py"))
 		}, vectors: func(t *testing.T, dir string) string {
 			return "cd " + dir + "; " + servers.Need(t, "python", "python3")[0] + " -m unittest tests.test_vectors"
-		}, place: "snowfence", mistakes: pythonMistakes,
+		},
 	},
 	{
 		name: "typescript", folder: build, adapter: func(t *testing.T, dir string) []string {
 			return append(servers.Need(t, "node", "node"), filepath.Join(dir, "conform.js"))
 		}, vectors: func(_ *testing.T, dir string) string { return "node " + dir + "/test/vectors.js $VECTORS" },
-		place: "dist/esm", mistakes: typescriptMistakes,
 	},
 	{
 		name: "java", slow: true, folder: folder(clients + "/java"), adapter: func(t *testing.T, dir string) []string {
 			return []string{"java", "-cp", compile(t, dir), "Adapter"}
 		}, vectors: func(t *testing.T, dir string) string {
 			return "java -cp " + compile(t, dir) + " org.snowfence.Vectors $VECTORS"
-		}, place: "src/org/snowfence", mistakes: javaMistakes,
+		},
 	},
 	{
 		name: "perl", slow: true, folder: folder("perl"), adapter: func(t *testing.T, dir string) []string {
@@ -95,23 +88,6 @@ func TestClients(t *testing.T) {
 				t.Errorf("exit code %d\n%s", code, table)
 			}
 		})
-	}
-}
-
-// The referee notices each mistake in a copy of a client.
-func TestMistakes(t *testing.T) {
-	servers.Later(t)
-	for _, c := range judged {
-		for name, m := range c.mistakes {
-			t.Run(c.name+" "+name, func(t *testing.T) {
-				t.Parallel()
-				dir := copied(t, c.folder(t))
-				replace(t, filepath.Join(dir, c.place, m.file), m.old, m.new)
-				if code, table := conform(t, c.adapter(t, dir), "-rule", m.rule); code != 3 {
-					t.Errorf("%s: exit code %d\n%s", m.rule, code, table)
-				}
-			})
-		}
 	}
 }
 
