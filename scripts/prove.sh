@@ -36,7 +36,7 @@ run() {
 	simulate) cd lab && go test -count=1 -v -timeout=$limit ./simulate -run '^TestNothingCollides$' -seed "${SEED:-1}" -hours "${HOURS:-100}" ;;
 	# Hurts real stores and processes in every way.
 	faults) scripts/setup.sh tests && measured test ./stores/faults ;;
-	# Holds all 131,072 nodes of Randflake in each store, and a million subleases of two servers (STORE: which).
+	# Holds a million subleases of two servers over each store (STORE: which).
 	scale) scripts/setup.sh tests && scripts/scale.sh "${STORE:-.}" ;;
 	# 10,000 idle connections, 1,000 slow clients, damaged requests, a million resets, and an hour of connections that come and go, on one server.
 	crowd) measured test ./server/load -run '^Test(Crowd|Resets|Churn)$' ;;

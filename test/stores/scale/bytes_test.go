@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
@@ -141,9 +142,14 @@ func BenchmarkBytes(b *testing.B) {
 		b.Run(k.name, func(b *testing.B) {
 			st, w := k.open(b)
 			c := &calls{Store: st}
-			f := newFleet(b, c, time.Second)
-			f.st = c
-			f.grow(1)
+			s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			l, err := lease.Open(b.Context(), c, namespace, s, &lease.Options{Create: true, TTL: time.Second})
+			if err != nil {
+				b.Fatal(err)
+			}
 			renewed := func() int64 { return c.writes.Load() }
 			until := func(n int64) {
 				for renewed() < n {
@@ -157,7 +163,7 @@ func BenchmarkBytes(b *testing.B) {
 			b.ReportMetric(float64(w.bytes.Load()-bytes)/n, "bytes/renewal")
 			b.ReportMetric(float64(c.reads.Load()-reads)/n, "reads/renewal")
 			b.ReportMetric(0, "ns/op")
-			if err := lease.ShutdownAll(b.Context(), f.leases); err != nil {
+			if err := l.Shutdown(b.Context()); err != nil {
 				b.Fatal(err)
 			}
 		})
