@@ -165,16 +165,17 @@ func newHold(s *Scheme, m world.Machine, gr Grant, start, now, lead int64) (*hol
 			gr.From, gr.Until-1, s.MaxTick())
 	}
 	if low := s.lowParts(); gr.Node>>low != (gr.Node+gr.Nodes-1)>>low {
-		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d, "+
-			"which differ in bits above and below the sequence: IDs would not increase; align the block",
-			gr.Nodes, gr.Node)
+		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d: their bits differ "+
+			"on both sides of the sequence, so IDs would not increase: grant nodes from %d to %d only",
+			gr.Nodes, gr.Node, gr.Node>>low<<low, (gr.Node>>low+1)<<low-1)
 	}
 	h := &hold{grant: gr, scheme: s, start: max(start, gr.From), seqs: uint64(gr.LastSeq-gr.FirstSeq) + 1}
 	turn := h.seqs * uint64(gr.Nodes)
 	span := turn << s.scatterBits // at most 2^63, because the time has a bit of the 64
 	if span > maxPosition>>8 || uint64(lead)+1 > maxPosition/span {
-		return nil, fmt.Errorf("snowfence: %d IDs of a tick × %d nodes with a lead of %d ticks "+
-			"are more positions than a word holds", h.seqs<<s.scatterBits, gr.Nodes, lead)
+		return nil, fmt.Errorf("snowfence: %d IDs of a tick × %d nodes with a lead of %d ticks are too many: "+
+			"take a shorter lead, fewer nodes, or a layout with fewer sequence bits",
+			h.seqs<<s.scatterBits, gr.Nodes, lead)
 	}
 	// Positions start late enough to include the present, whatever the
 	// span.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -266,6 +267,7 @@ func TestGrantsAtTheEdgesOfALayout(t *testing.T) {
 		{low, Grant{Until: 9, Node: 8, Nodes: 8}, 0, true},
 		{low, Grant{Until: 9, Node: 5, Nodes: 4}, 0, false}, // over the border between two zones
 		{low, Grant{Until: 9, Node: 7, Nodes: 2}, 0, false},
+		{low, Grant{Until: 9, Node: 13, Nodes: 5}, 0, false},
 		{"time=10,zone=2,node=3", Grant{Until: 9, Node: 7, Nodes: 2}, 0, true}, // without a sequence nothing stands between
 		{"time=10,zone=2,node=3,seq=4", Grant{Until: 9, Node: 7, Nodes: 2}, 0, true},
 		// 2^61 positions fit in a word, and 2^53 in a tick.
@@ -278,6 +280,14 @@ func TestGrantsAtTheEdgesOfALayout(t *testing.T) {
 		h, err := newHold(s, here, c.grant.norm(s.layout), c.grant.From, c.grant.From, c.lead)
 		if (err == nil) != c.ok {
 			t.Errorf("%s, %+v, lead %d: %v", c.spec, c.grant, c.lead, err)
+		}
+		if _, hint, ok := strings.Cut(fmt.Sprint(err), ": grant nodes from "); ok {
+			var first, last int64
+			_, _ = fmt.Sscanf(hint, "%d to %d only", &first, &last)
+			_, err := newHold(s, here, Grant{Until: 9, Node: first, Nodes: last - first + 1}.norm(s.layout), 0, 0, 0)
+			if err != nil || c.grant.Node < first || c.grant.Node > last || last-first != 7 {
+				t.Errorf("%+v: the error advises nodes %d to %d: %v", c.grant, first, last, err)
+			}
 		}
 		if err == nil && (h.start != c.grant.From || h.until() != c.grant.Until || h.tracks[0].word.Load() != 0) {
 			t.Errorf("%s, %+v: starts at %d, ends at %d", c.spec, c.grant, h.start, h.until())

@@ -64,7 +64,7 @@ func (r Run) All() iter.Seq[ID] {
 // after an error the runs it returns are good. Encrypted IDs have no runs.
 func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) (all []Run, err error) {
 	if g.scheme.Encrypted() {
-		return dst, fmt.Errorf("snowfence: encrypted IDs come in no runs: use Fill")
+		return dst, fmt.Errorf("snowfence: encrypted IDs have no runs: use Fill")
 	}
 	for again := true; again; {
 		machine := g.machine.Now()

@@ -110,7 +110,7 @@ func New(c Config) (*Generator, error) {
 	case c.Fence == nil:
 		return nil, errors.New("snowfence: Config.Fence is nil: use a lease, statefile.File or Unguarded")
 	case c.Lead < 0:
-		return nil, fmt.Errorf("snowfence: Config.Lead is %d; it is a number of ticks from 0 up", c.Lead)
+		return nil, fmt.Errorf("snowfence: Config.Lead is %d: give 0 or more ticks", c.Lead)
 	case c.Lead > 1<<40:
 		return nil, fmt.Errorf("snowfence: Config.Lead is %d ticks, more than %d", c.Lead, int64(1)<<40)
 	}

@@ -165,7 +165,7 @@ func (l *Layout) setField(key, value string, order *string) (err error) {
 	case "last":
 		l.Last, err = parseNumber(value)
 		if err == nil && l.Last == 0 {
-			err = errors.New("is 0, which would leave one ID a tick: leave seq out for that")
+			err = errors.New("is 0, so a tick has one ID: leave seq and last out if you want that")
 		}
 	case "cipher":
 		if l.Cipher = Cipher(value); value == "" {

@@ -26,7 +26,7 @@ import (
 // transaction.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if f := s.layout.Fields[0].Name; f != FieldTime && !s.Encrypted() {
-		return 0, 0, fmt.Errorf("snowfence: %s stands above the time in the layout %s, so a span of time is "+
+		return 0, 0, fmt.Errorf("snowfence: %s stands above the time in the layout %s, so a span of time has "+
 			"several ranges: use Ranges", f, s.layout)
 	}
 	a, b, err := s.ticksIn(from, to)
@@ -47,7 +47,7 @@ func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 		return ID(a << s.timeShift), 0, nil
 	}
 	return 0, 0, fmt.Errorf("%w: IDs turn negative at %s, inside the range; "+
-		"ask for the times before and after it apart", ErrLifetime, s.layout.timeOf(half).Format(time.RFC3339Nano))
+		"ask for the times before and after it separately", ErrLifetime, s.layout.timeOf(half).Format(time.RFC3339Nano))
 }
 
 // ticksIn returns the half-open range of ticks that start in [from, to).

@@ -108,7 +108,7 @@ func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 	first, end, ticks := s.plausibleNodes(o)
 	switch l := s.layout; {
 	case uint64(parts.Tick) >= ticks:
-		return Parts{}, fmt.Errorf("%w: %d would be of %s, which is yet to come",
+		return Parts{}, fmt.Errorf("%w: the time of %d would be %s, in the future",
 			ErrInvalidID, int64(id), parts.Time.Format(time.RFC3339))
 	case parts.Node < first || parts.Node >= end:
 		return Parts{}, fmt.Errorf("%w: %d would be of node %d; used were %d to %d",

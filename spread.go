@@ -14,7 +14,7 @@ func (l Layout) CheckSpread(spread int64) error {
 	}
 	switch {
 	case spread < 0:
-		why = "it is a number of sequence numbers, from 0 up"
+		why = "give 0 or more sequence numbers"
 	case spread == 0:
 		return nil
 	case l.Cipher != Plain:

@@ -210,7 +210,7 @@ func TestSpreadRefused(t *testing.T) {
 		spread int64
 		why    string
 	}{
-		{"snowfence", -1, "from 0 up"},
+		{"snowfence", -1, "give 0 or more"},
 		{"snowfence", 4097, "has 4096 sequence numbers"},
 		{"time=41,node=10,seq=12,first=5", 4092, "has 4091 sequence numbers"},
 		{"sonyflake", 16, "are node"},

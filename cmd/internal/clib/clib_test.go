@@ -366,7 +366,7 @@ func TestOptions(t *testing.T) {
 		"lead":          "has no value",
 		"lead=":         "has no value",
 		"lead=x":        "it is a number of ticks",
-		"lead=-1":       "from 0 up",
+		"lead=-1":       "0 or more",
 		"leed=1":        "there are block, coarse, guard",
 		"slice=1-2":     "not known here",
 		"lead=1,lead=2": "given twice",

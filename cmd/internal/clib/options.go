@@ -130,7 +130,7 @@ func parseOptions(text string, d door) (*options, error) {
 		o.maxWait = -1 // not at all
 	}
 	if o.lead < 0 {
-		return nil, InvalidError("option lead=%d: it is a number of ticks from 0 up", o.lead)
+		return nil, InvalidError("option lead=%d: give 0 or more ticks", o.lead)
 	}
 	if s := o.slice; s != nil && o.spread > s[1]-s[0]+1 {
 		return nil, InvalidError("option spread=%d: the slice has %d sequence numbers: take at most those", o.spread,

@@ -37,7 +37,7 @@ func TestSpreadOption(t *testing.T) {
 		}
 		wantStatus(t, l.Close(h), OK)
 		for options, why := range map[string]string{
-			"spread=-1": "from 0 up", "spread=x": "a number of sequence numbers", "spread=4097": "has 4096",
+			"spread=-1": "0 or more", "spread=x": "a number of sequence numbers", "spread=4097": "has 4096",
 		} {
 			_, err = open("snowfence", options)
 			wantStatus(t, err, Invalid)

@@ -168,7 +168,7 @@ func (c *namespaceCheck) check(v *show.View, id snowfence.ID) (snowfence.Parts, 
 	}
 	switch {
 	case !ofLeases:
-		return parts, fmt.Errorf("%w: %d would be of %s, when the namespace did not have this layout",
+		return parts, fmt.Errorf("%w: the time of %d would be %s, and the namespace did not have this layout then",
 			snowfence.ErrInvalidID, int64(id), parts.Time.Format(time.RFC3339))
 	case c.leased.Until == 0:
 		return parts, fmt.Errorf("%w: %d would be of node %d, and no node was ever leased",
