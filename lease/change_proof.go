@@ -158,7 +158,7 @@ func (c change) nodes(ns Namespace, old, to snowfence.Layout) (snowfence.NodeRan
 		return snowfence.NodeRange{Until: count}, nil
 	case has.Until > count:
 		return none, invalidf("lease: namespace %q: its nodes %d to %d can be leased, "+
-			"and the new layout has nodes 0 to %d: name the nodes that can be leased then",
+			"and the new layout has nodes 0 to %d: name the leasable nodes of the new layout",
 			ns.Name, has.From, has.Until-1, count-1)
 	default:
 		return has, nil
@@ -210,7 +210,7 @@ func (c change) afterUnused(l snowfence.Layout, now time.Time) (int64, error) {
 		unused = now
 	}
 	if unused.After(now.Add(maxWiden)) {
-		return 0, fmt.Errorf("unused is %s, more than %v ahead of now: "+
+		return 0, fmt.Errorf("the time \"unused\" is %s, more than %v ahead of now: "+
 			"wait until then, or correct the time", unused.UTC().Format(time.RFC3339), maxWiden)
 	}
 	return l.TickOf(unused) + 1, nil

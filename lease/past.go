@@ -97,7 +97,7 @@ func (b *Backfill) NewAt(ctx context.Context, times ...time.Time) ([]snowfence.I
 			return nil, err
 		}
 		if len(left) == len(todo) && w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0 {
-			return nil, fmt.Errorf("lease: other processes always changed the record first: %w", ctx.Err())
+			return nil, fmt.Errorf("lease: other processes changed the record before each try: %w", ctx.Err())
 		}
 		todo = left
 	}

@@ -112,8 +112,9 @@ func (b *Backfill) count(
 	for _, w := range wants {
 		n := int64(c[w.index()])
 		if n >= w.capacity() {
-			return store.Write{}, nil, fmt.Errorf("lease: namespace %q, node %d: %w for the second of %s, which had "+
-				"%d: ask for fewer, or take another node or time", b.name, b.node, ErrFull, w.shown(), w.capacity())
+			return store.Write{}, nil, fmt.Errorf("lease: namespace %q, node %d: %w: the second of %s has room "+
+				"for %d IDs: ask for fewer, or take another node or time", b.name, b.node, ErrFull, w.shown(),
+				w.capacity())
 		}
 		c[w.index()]++
 		ids = append(ids, madeID{w, w.parts(n, b.node)})

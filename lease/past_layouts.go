@@ -105,7 +105,7 @@ func (b *Backfill) servable(ns Namespace, s pastSecond, t, now time.Time) error 
 	}
 	switch l := s.era.layout; {
 	case t.After(now):
-		return fail("it is %s, and that time is yet to come: use a generator for new IDs", showTime(now))
+		return fail("it is %s, and that time is in the future: use a generator for new IDs", showTime(now))
 	case t.Before(l.Epoch):
 		return fail("the layout %s begins with its epoch: take a later time", l)
 	case l.TickOf(t) > s.era.scheme.MaxTick():

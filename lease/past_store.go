@@ -59,13 +59,13 @@ func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []sto
 	case err != nil:
 		return fail(err)
 	case added:
-		return fail(fmt.Errorf("lease: namespace %q: %w: it does not know the last secret: create it again with all "+
-			"secrets, which changes nothing else", b.name, snowfence.ErrKey))
+		return fail(fmt.Errorf("lease: namespace %q: %w: it does not know the last secret: create the namespace "+
+			"again with all secrets; nothing else changes", b.name, snowfence.ErrKey))
 	case ns.Backfill == 0:
 		return fail(ns.notAllowed())
 	case id != ns.ledger.Identity:
 		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or "+
-			"replaced: name nodes that no such ID has (snowfence namespace change --backfill-nodes)", b.name,
+			"replaced: name nodes without IDs for the past (snowfence namespace change --backfill-nodes)", b.name,
 			ErrRolledBack))
 	case !ns.fills(b.node):
 		return fail(refusedf("lease: namespace %q: node %d makes no more IDs for the past, because the store was "+
@@ -92,8 +92,8 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 			return fmt.Errorf("lease: giving the store another identity: %w", err)
 		}
 	}
-	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: %w that it had acknowledged: name nodes that "+
-		"no such ID has (snowfence namespace change --backfill-nodes), and then open one of them", b.name,
+	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: %w that it had acknowledged: name nodes "+
+		"without IDs for the past (snowfence namespace change --backfill-nodes), and then open one of them", b.name,
 		ErrRolledBack)
 	if same || ns.ledger.Epoch == "" {
 		_, noted := editNamespace(ctx, b.st, b.name, func(ns *Namespace) (bool, error) {

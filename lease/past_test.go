@@ -75,7 +75,7 @@ func TestPastSecond(t *testing.T) {
 			if len(last) != 1<<l.Bits(snowfence.FieldScatter) {
 				t.Errorf("%s: %d scatter values", c.spec, len(last))
 			}
-			p.refused(b, at, lease.ErrFull, "which had")
+			p.refused(b, at, lease.ErrFull, "has room for")
 			p.id(b, at.Add(max(time.Second, l.Tick)))
 		}
 	}
@@ -119,15 +119,15 @@ func TestPastTimes(t *testing.T) {
 	p.refused(b, epoch.Add(-1), lease.ErrInvalid, "begins with its epoch")
 	p.refused(b, time.Time{}, lease.ErrInvalid, "begins with its epoch")
 	p.refused(b, time.Unix(math.MinInt64/2, 0), lease.ErrInvalid, "begins with its epoch")
-	p.refused(b, pastNow.Add(1), lease.ErrInvalid, "yet to come")
-	p.refused(b, time.Unix(math.MaxInt64/2, 0), lease.ErrInvalid, "yet to come")
+	p.refused(b, pastNow.Add(1), lease.ErrInvalid, "in the future")
+	p.refused(b, time.Unix(math.MaxInt64/2, 0), lease.ErrInvalid, "in the future")
 	p.id(b, epoch)
 	p.id(b, pastNow)
-	p.refused(b, pastNow, lease.ErrFull, "which had 1") // the second has just begun
+	p.refused(b, pastNow, lease.ErrFull, "has room for 1") // the second has just begun
 	p.clock.now = pastNow.Add(2 * time.Millisecond)
 	p.id(b, pastNow)
 	p.id(b, pastNow)
-	p.refused(b, pastNow, lease.ErrFull, "which had 3")
+	p.refused(b, pastNow, lease.ErrFull, "has room for 3")
 	for id, at := range p.made {
 		if parts, _ := p.s.Decode(id); parts.Time.After(p.clock.now) || parts.Tick == 0 {
 			t.Errorf("an ID of %v for %v", parts.Time, at)

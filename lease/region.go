@@ -149,7 +149,7 @@ func (ns *Namespace) addLeases(r Region, force, unused bool) error {
 	if err := ns.add(r, force); err != nil || unused {
 		return err
 	}
-	return fmt.Errorf("%w, or state a time since which no process uses the nodes that would be left out (unused): %s",
+	return fmt.Errorf("%w, or give the time (unused) from which no process uses the nodes that you leave out: %s",
 		whole, rangesText(ns.Uncovered()))
 }
 

@@ -35,7 +35,7 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 	}
 	if last != 0 && last != 4 {
 		return Namespace{}, invalidf("lease: namespace %q: the last number for the past is %d: choose 0, or 4 "+
-			"for 0 to 4", namespace, last)
+			"(the numbers 0 to 4)", namespace, last)
 	}
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		err := error(nil)

@@ -89,8 +89,8 @@ func (v server) Renew(
 	if strings.HasPrefix(t.Nonce, attempt+".") {
 		// If all renewals had one attempt, a write
 		// of a copy would count as the holder's.
-		return none, invalidf("lease: node %d of namespace %q: the renewal before had the same attempt: take a "+
-			"new random one for each", t.Node, t.Namespace)
+		return none, invalidf("lease: node %d of namespace %q: the last renewal had the same attempt: use a "+
+			"new random attempt for each", t.Node, t.Namespace)
 	}
 	c, end, err := v.resume(ctx, t, attempt)
 	if err != nil {

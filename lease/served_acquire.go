@@ -60,7 +60,7 @@ func (c *serverClaim) vetoed(node int64, why error) error {
 func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
 	if g.Node == c.last.Node && g.From < c.last.Until {
 		return fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d "+
-			"were granted before: its store was rolled back, and this lease waits for later ones",
+			"were granted before: its store was rolled back, and this lease waits for later ticks",
 			g.Node, c.name, g.From, c.last.Until)
 	}
 	if c.opts.Node == nil && c.opts.Check != nil {

@@ -106,7 +106,7 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 	case ns.State != Active:
 		return ns.notActive()
 	case again && !had:
-		return refuse("no functions in a database have it, so there are none to print again")
+		return refuse("no functions in a database have this node: print new ones, without --again")
 	case again && old.Functions.Dialect != f.Dialect:
 		return refuse("its functions are for %s: print them again for that, or retire them", old.Functions.Dialect)
 	case again:
@@ -119,13 +119,13 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 		})
 		return nil
 	case had:
-		return refuse("functions in a database have it since %s (%s): print them again for the same database only, "+
-			"or take another node", showMilli(old.Functions.Printed), old.Functions.database())
+		return refuse("functions in a database have this node since %s (%s): print them again for the same database "+
+			"only, or take another node", showMilli(old.Functions.Printed), old.Functions.database())
 	case node < 0 || node >= nodeCount(l):
 		return invalidf("lease: node %d of namespace %q: the layout %s has the nodes 0 to %d", node, ns.Name,
 			ns.Layout, nodeCount(l)-1)
 	case node >= ns.Nodes.From && node < ns.Nodes.Until:
-		return refuse("it can be leased, as all from %d to %d can: take one that cannot", ns.Nodes.From,
+		return refuse("programs can lease the nodes %d to %d: take another one", ns.Nodes.From,
 			ns.Nodes.Until-1)
 	case l.Cipher != snowfence.Plain:
 		return refuse("the layout %s is encrypted, and its secret must not be in a database", ns.Layout)
@@ -223,7 +223,8 @@ func (ns Namespace) retiredSQL(node int64, now time.Time) (Region, error) {
 	case ns.State != Active:
 		return Region{}, ns.notActive()
 	case !had:
-		return Region{}, refusedf("lease: node %d of namespace %q: no functions in a database have it", node, ns.Name)
+		return Region{}, refusedf("lease: node %d of namespace %q: no functions in a database have this node", node,
+			ns.Name)
 	}
 	return q.ended(max(q.From, q.Layout.TickOf(now.Add(q.Functions.Lead+sqlSkew))) + 1), nil
 }

@@ -54,8 +54,8 @@ func TestNodeIsRecordedForOneDatabase(t *testing.T) {
 			_, _, err := lease.Namespaces(st).RecordFunctions(t.Context(), "default", node, f, again)
 			return err
 		}
-		refused(t, "a leasable node", try(5, shop, false), "can be leased")
-		refused(t, "again, for the first time", try(6, shop, true), "none to print again")
+		refused(t, "a leasable node", try(5, shop, false), "programs can lease")
+		refused(t, "again, for the first time", try(6, shop, true), "without --again")
 		if err := try(8, shop, false); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a node that the layout lacks: %v", err)
 		}
@@ -71,7 +71,7 @@ func TestNodeIsRecordedForOneDatabase(t *testing.T) {
 			}
 		}
 		recordSQL(t, st, 6)
-		refused(t, "the same node for another database", try(6, shop, false), "have it since")
+		refused(t, "the same node for another database", try(6, shop, false), "have this node since")
 		refused(t, "in another dialect", try(6, lease.Functions{Dialect: "mysql"}, true), "are for postgres")
 		ahead := shop
 		ahead.Lead = time.Minute
@@ -286,7 +286,7 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		// them for ever.
 		fewer := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}}
 		_, err = lease.Namespaces(st).Change(ctx, "default", aligned, fewer)
-		refused(t, "a layout that leaves out a number in silence", err, "would be left out (unused): 3 to 3")
+		refused(t, "a layout that leaves out a number in silence", err, "that you leave out: 3 to 3")
 		fewer.Unused = time.Now()
 		if _, err := lease.Namespaces(st).Change(ctx, "default", aligned, fewer); err != nil {
 			t.Fatal(err)

@@ -131,8 +131,8 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 		return none, err
 	}
 	if namespace != l.name || r.Node != nil || r.Nodes > 1 {
-		return none, invalidf("lease: namespace %q: only single nodes of namespace %q are here, and none by its "+
-			"number: ask the store for others", namespace, l.name)
+		return none, invalidf("lease: namespace %q: this lessor leases single nodes of namespace %q only, "+
+			"and you cannot choose the number: ask the store for others", namespace, l.name)
 	}
 	if err := suits(l.name, l.scheme.KeyIDs(), l.scheme, r); err != nil {
 		return none, err
@@ -190,8 +190,8 @@ func (s *Sublets) Renew(
 		return none, err
 	}
 	if k.Nonce == attempt { // as in server.Renew
-		return none, invalidf("lease: node %d of namespace %q: the renewal before had the same attempt: take a new "+
-			"random one for each", k.Node, k.Namespace)
+		return none, invalidf("lease: node %d of namespace %q: the last renewal had the same attempt: use a new "+
+			"random attempt for each", k.Node, k.Namespace)
 	}
 	held := s.refresh()
 	i := s.holds(k, append(slices.Clone(earlier), attempt))

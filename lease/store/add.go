@@ -61,7 +61,7 @@ func Add(ctx context.Context, st Store, a Addition) (Record, error) {
 			return Record{}, err
 		}
 		if w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0 {
-			return Record{}, fmt.Errorf("lease: other processes always changed the record first: %w", ctx.Err())
+			return Record{}, fmt.Errorf("lease: other processes changed the record before each try: %w", ctx.Err())
 		}
 	}
 }

@@ -14,7 +14,7 @@ func CheckName(name string) error {
 		return fmt.Errorf("namespace %.100q: a name has 1 to %d characters", name, longestName)
 	}
 	if name == "." || name == ".." || name == "-" {
-		return fmt.Errorf("namespace %q: paths, shells and programs take it for something else: use another name", name)
+		return fmt.Errorf("namespace %q: paths, shells and programs would misread this name: use another one", name)
 	}
 	for _, c := range []byte(name) {
 		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'

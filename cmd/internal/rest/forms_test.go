@@ -77,7 +77,7 @@ func TestNextAt(t *testing.T) {
 	status(at+"&runs=true", 400, "runs")
 	status("past/next?node=1", 400, "add at")
 	status("past/next?at=yesterday", 400, "write it as")
-	status("past/next?at=2999-01-01T00:00:00Z", 400, "yet to come")
+	status("past/next?at=2999-01-01T00:00:00Z", 400, "in the future")
 	status("default/next?at=2019-05-17T08:30:00Z", 422, "allow it")
 	status("past/next?n=3", 200, "ids")
 	if _, err := lease.Namespaces(st).BackfillNodes(t.Context(), "past", snowfence.NodeRange{

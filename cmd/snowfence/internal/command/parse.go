@@ -66,7 +66,7 @@ func ParseNumbers(text string) (first, last int64, err error) {
 		last, err = strconv.ParseInt(b, 10, 64)
 	}
 	if err != nil || first < 0 || last < first || last >= 1<<62 {
-		return 0, 0, fmt.Errorf("%q is not a range such as 30-63, nor one number", text)
+		return 0, 0, fmt.Errorf("%q: give a range such as 30-63, or one number", text)
 	}
 	return first, last, nil
 }
@@ -75,7 +75,7 @@ func ParseNumbers(text string) (first, last int64, err error) {
 func ParseRange(flag, text string) (r snowfence.NodeRange, err error) {
 	first, last, err := ParseNumbers(text)
 	if err != nil {
-		return r, Usagef("--%s: %q is not a range such as 512-1023, nor one node", flag, text)
+		return r, Usagef("--%s: %q: give a range such as 512-1023, or one node", flag, text)
 	}
 	return snowfence.NodeRange{From: first, Until: last + 1}, nil
 }

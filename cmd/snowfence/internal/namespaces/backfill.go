@@ -43,7 +43,7 @@ func (f *reservedFlags) check() error {
 	case f.backfill == "" && f.nobodyElse:
 		return command.Usagef("--nobody-else is about the numbers of --backfill: add --backfill 0")
 	case f.backfill == "0-4" && f.others:
-		return command.Usagef("--backfill 0-4 needs the numbers 1 to 4, which others make: take --backfill 0")
+		return command.Usagef("--backfill 0-4 and --others use the same numbers 1 to 4: take --backfill 0")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func numberingOf(e *command.Env, cmd *cobra.Command, f *gapsFlags) (*numbering, 
 	case f.step == 0:
 		return nil, command.Usagef("--step 0: use a number other than 0")
 	case given("step") && !given("start") && !dated:
-		return nil, command.Usagef("--step %d: from which number on: add --start", f.step)
+		return nil, command.Usagef("--step %d needs a first number: add --start", f.step)
 	case given("sequence"):
 		info, _, err := plannedSequence(cmd.Context(), e, &planSequenceFlags{name: f.name, store: f.store})
 		if err != nil {

@@ -99,8 +99,8 @@ func plannedBeside(f *planFlags, args []string) (b neighbors, views [2]*show.Vie
 			n := &b.regions[i]
 			switch n.First, n.Last = r[0], r[1]; {
 			case n.Last == 0 && n.Layout.Last > 0:
-				return b, views, command.Usagef("--slice %s: a slice with number 0 has at least one number more: "+
-					"take 0-1, or leave 0 out", f.slice)
+				return b, views, command.Usagef("--slice %s: a slice cannot be the number 0 alone: "+
+					"take 0-1, or begin above 0", f.slice)
 			case n.First < n.Layout.First || n.Last > n.Layout.Last:
 				return b, views, command.Usagef("--slice %s: layout %c has the sequence numbers %d to %d", f.slice,
 					'A'+rune(i),
