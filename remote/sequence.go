@@ -78,7 +78,7 @@ func (c *Client) takeNumbers(ctx context.Context, name string, period, n int64) 
 	}
 	m := res.Msg
 	if m.Step == 0 || (m.Last-m.First)/m.Step+1 != n {
-		return nil, errors.New("remote: the server gave another count of numbers than it was asked for")
+		return nil, errors.New("remote: the server gave too many or too few numbers")
 	}
 	return m, nil
 }

@@ -168,7 +168,7 @@ func (a *several) joinMember(ctx context.Context, m *member) error {
 	defer a.mu.Unlock()
 	m.unpin, m.way = unpin, m.lastState.course
 	if m.lastState.Mode == Strict || m.lastState.Pattern != "" {
-		err = fmt.Errorf("sequence %q: store %d has a strict or dated one, and numbers of several stores have no "+
+		err = fmt.Errorf("sequence %q: it is strict or dated in store %d, and numbers of several stores have no "+
 			"order: use Open with one store (%w)", a.name, m.number, lease.ErrRefused)
 	}
 	for _, other := range a.members {

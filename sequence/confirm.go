@@ -37,7 +37,7 @@ const usualPrograms = 100
 // good, and the others start at the floor or above.
 func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) error {
 	if (c.Floor == nil) == (c.Used == nil) || c.Programs < 0 {
-		return fmt.Errorf("sequence %q: give a floor, or the last number used and how many programs there are (%w)",
+		return fmt.Errorf("sequence %q: give a floor, or the last number used and the number of programs (%w)",
 			name, lease.ErrInvalid)
 	}
 	return update(ctx, st, name, false, func(s *state) (bool, error) {

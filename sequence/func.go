@@ -54,7 +54,7 @@ func (s *Sequence) askFor(least, n int64) (span, error) {
 	}
 	way := s.lastState.course
 	if r.Step != s.step || way.numberOf(way.ordinalOf(r.First)) != r.First || s.ofProgram() && r.Count != n {
-		return span{}, errors.New("the answer has other numbers than were asked for")
+		return span{}, errors.New("the numbers of the answer are not those of the request")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

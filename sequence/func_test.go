@@ -188,7 +188,7 @@ func TestFuncErrors(t *testing.T) {
 		for _, wrong := range []Range{{First: 1}, {Step: 1}, {Count: 1}, {Count: -1}} {
 			k.set(func() { k.wrong = wrong })
 			if _, err := s.Next(t.Context()); err == nil || !strings.Contains(err.Error(),
-				"other numbers than were asked for") {
+				"not those of the request") {
 				t.Errorf("%+v: %v", wrong, err)
 			}
 		}

@@ -179,6 +179,6 @@ func (s *source) rolledBack(now state, id string, back bool) error {
 }
 
 func (s state) distrustError(why string) error {
-	return fmt.Errorf("sequence %q: %w: %s: find a floor: from it on, no number was given out, and no program "+
-		"holds one. Then confirm the sequence with it", s.name, ErrRolledBack, why)
+	return fmt.Errorf("sequence %q: %w: %s: find a floor beyond all numbers that were given out or that programs "+
+		"hold. Then confirm the sequence with it", s.name, ErrRolledBack, why)
 }

@@ -32,7 +32,7 @@ func periodKey(name string, period int64) store.Key {
 // (day.20261122).
 func checkName(name string) error {
 	if name == "." || name == ".." || name == "-" {
-		return fmt.Errorf("sequence %q: paths, shells and programs take it for something else: use another name (%w)",
+		return fmt.Errorf("sequence %q: paths, shells and programs would misread this name: use another one (%w)",
 			name, lease.ErrInvalid)
 	}
 	if err := store.CheckName(name); err != nil {
@@ -43,7 +43,7 @@ func checkName(name string) error {
 		return fmt.Errorf("sequence %q: a name has 1 to 63 characters (%w)", name, lease.ErrInvalid)
 	}
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && strings.Trim(name[dot+1:], "0123456789") == "" {
-		return fmt.Errorf("sequence %q: a name does not end in a dot and digits: that is kept for dates (%w)", name,
+		return fmt.Errorf("sequence %q: a name does not end in a dot and digits: such names are for dates (%w)", name,
 			lease.ErrInvalid)
 	}
 	return nil

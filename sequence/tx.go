@@ -49,7 +49,7 @@ func (s *source) openTx(ctx context.Context, period int64) (c *calendar, err err
 	if now.Mode != Strict {
 		return nil, fmt.Errorf("sequence %q: its mode is %s, so programs hold ranges of it: "+
 			"for numbers in a transaction "+
-			"make another sequence, which is strict and starts above (%w)", s.name, now.Mode, lease.ErrRefused)
+			"make a strict sequence that starts above this one (%w)", s.name, now.Mode, lease.ErrRefused)
 	}
 	if now.Pattern == "" && period != 0 {
 		return nil, fmt.Errorf("sequence %q: %w: it is a plain one, without period %d", s.name, ErrDated, period)

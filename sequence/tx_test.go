@@ -61,7 +61,7 @@ func TestNextTx(t *testing.T) {
 	for _, mode := range []Mode{Fast, Dense} {
 		st, _ := made(t, Definition{Mode: mode})
 		st.count("add")
-		wantErrTx(t, ctx, st, lease.ErrRefused, "strict and starts above")
+		wantErrTx(t, ctx, st, lease.ErrRefused, "strict sequence that starts above")
 		if st.count("add") != 0 {
 			t.Error("it took a number")
 		}

@@ -54,7 +54,7 @@ func (s *Sequence) takeReady(n int64) (span, error) {
 		return got, nil
 	}
 	if s.exact {
-		return span{}, fmt.Errorf("sequence %q: %w: the store is asked for each number: use Next", s.name, ErrNotReady)
+		return span{}, fmt.Errorf("sequence %q: %w: each number needs the store: use Next", s.name, ErrNotReady)
 	}
 	s.eager = true
 	s.startTaking()

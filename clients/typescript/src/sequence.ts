@@ -60,7 +60,7 @@ export class Sequence {
     const a = await this.#range(this.ahead, true);
     const [first, last, step] = [a["first"], a["last"], a["step"]].map((n) => BigInt(String(n ?? 0)));
     if (!step || (last! - first!) / step + 1n !== BigInt(this.ahead)) {
-      throw new SnowfenceError("UNREACHABLE", "the server gave another count of numbers than it was asked for");
+      throw new SnowfenceError("UNREACHABLE", "the server gave too many or too few numbers");
     }
     [this.#next, this.#step, this.#left] = [first!, step, this.ahead];
   }

@@ -66,7 +66,7 @@ BEGIN
     WHEN @@log_bin = 1 AND @@binlog_format = 'STATEMENT' THEN 'replicas would run this again: SET GLOBAL binlog_format = ROW'
     WHEN d IS NULL OR JSON_EXISTS(d, '$.deleted') THEN 'there is no such sequence in this database: create it'
     WHEN JSON_EXISTS(d, '$.moved.to') OR JSON_EXISTS(d, '$.moved.from') THEN 'the sequence was moved, or the move is not complete'
-    WHEN JSON_VALUE(d, '$.mode') <> 'strict' THEN 'the sequence is not strict: make another one, which is, and starts above'
+    WHEN JSON_VALUE(d, '$.mode') <> 'strict' THEN 'the sequence is not strict: make a strict one that starts above it'
     WHEN JSON_LENGTH(JSON_REMOVE(d, {{Keys}})) > 0 THEN 'the sequence is of a later version: print this with a newer program'
     WHEN mine IS NULL THEN 'the row of the identity is gone, or the table changes: try again'
     WHEN JSON_VALUE(d, '$.after_failover') <> '-1' AND BINARY mine <> BINARY JSON_VALUE(d, '$.identity')

@@ -77,7 +77,7 @@ BEGIN
     RAISE 'snowfence: sequence "%" was moved to another store, or the move is not complete', seq
       USING ERRCODE = 'object_not_in_prerequisite_state';
   ELSIF d->>'mode' <> 'strict' THEN
-    RAISE 'snowfence: the mode of sequence "%" is %: make another one, which is strict and starts above', seq, d->>'mode'
+    RAISE 'snowfence: the mode of sequence "%" is %: make a strict one that starts above it', seq, d->>'mode'
       USING ERRCODE = 'object_not_in_prerequisite_state';
   ELSIF d - '{{{Keys}}}'::text[] <> '{}' THEN
     RAISE 'snowfence: sequence "%" is of a later version, for which print these functions with a newer program', seq

@@ -82,7 +82,7 @@ func TestSequences(t *testing.T) {
 	p.says("GET nothing", "NOSEQUENCE")
 	p.says("TTL nothing", "NOSEQUENCE")
 	p.says("EXPIRE nothing:20261122 1", "NOSEQUENCE")
-	p.says("INCR a:1", "ERR", "that is kept for dates")
+	p.says("INCR a:1", "ERR", "such names are for dates")
 	p.says("INCR no/name", "ERR", "1 to 63")
 	p.says("INCR "+strings.Repeat("x", 64), "ERR", "1 to 63")
 	p.says("INCR "+strings.Repeat("x", 4000), "ERR", "1 to 63")
@@ -162,8 +162,8 @@ func TestPeriodsInKeys(t *testing.T) {
 		} {
 			p.says(none, "PERIOD")
 		}
-		p.says("INCR bills:1", "ERR", "kept for dates")
-		p.says("INCR bills:00261121", "ERR", "kept for dates")
+		p.says("INCR bills:1", "ERR", "are for dates")
+		p.says("INCR bills:00261121", "ERR", "are for dates")
 
 		time.Sleep(24 * time.Hour)
 		p.says("INCR bills", "PERIOD", "bills:20261122")

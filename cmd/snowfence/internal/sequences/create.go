@@ -145,7 +145,7 @@ Mode, start, step, pattern and zone never change. "snowfence sequence change" ch
 func wantFailover(ctx context.Context, st store.Store, name string, want int64) error {
 	info, err := sequence.Show(ctx, st, name)
 	if have := info.Definition.AfterFailover; err == nil && have != want {
-		return fmt.Errorf("sequence %q: its action after a failover is %s, not %s (%w)", name, view.AfterFailover(have),
+		return fmt.Errorf("sequence %q has --after-failover %s, not %s (%w)", name, view.AfterFailover(have),
 			view.AfterFailover(want), lease.ErrExists)
 	}
 	return err

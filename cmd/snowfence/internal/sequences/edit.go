@@ -19,7 +19,7 @@ func sequenceChange(e *command.Env) *cobra.Command {
 --max may not be below what was given out.
 
 Mode, start, step, pattern and zone never change: for others create another sequence, which
-starts above.`,
+starts above this one.`,
 		Example: `  snowfence sequence change orders --max 999999999
   snowfence sequence change orders --after-failover 100000`,
 	}
