@@ -108,9 +108,9 @@ func (s *Store) noteServer(info serverInfo, began int64) error {
 	case began < s.toldSince:
 		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", info.id, s.lastInfo.id)
 	case info.system == s.lastInfo.system && info.term > 0 && info.term < s.lastInfo.term:
-		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old "+
-			"one, or, if it was rolled back on purpose, restart this program", info.term, info.id, s.lastInfo.term,
-			s.lastInfo.id)
+		return fmt.Errorf("server %s of timeline %d answers, after server %s of timeline %d: stop the server of "+
+			"timeline %[2]d, or, if you rolled it back on purpose, restart this program", info.id, info.term,
+			s.lastInfo.id, s.lastInfo.term)
 	}
 	s.lastInfo, s.toldSince = info, s.uses+1
 	return nil

@@ -20,7 +20,7 @@ func TestNoteServer(t *testing.T) {
 	late := use()
 	noteServer(use(), "a:2", "a", 2, "")
 	noteServer(late, "a:1", "a", 1, "changed from a:1 to a:2 meanwhile")
-	noteServer(use(), "a:1", "a", 1, "a server of timeline 1 answers")
+	noteServer(use(), "a:1", "a", 1, "server a:1 of timeline 1 answers")
 	if s.lastInfo.id != "a:2" {
 		t.Errorf("the identity is %s", s.lastInfo.id)
 	}

@@ -117,8 +117,8 @@ const mysqlMark = "CAST(CONV(LEFT(MD5(CONCAT(@@server_id /*!80000 , ':', @@serve
 var mysqlUpdateOne = strings.Replace(updateSQL, "revision = ?",
 	"revision = ? + 0 * CAST(LAST_INSERT_ID("+mysqlMark+") AS SIGNED)", 1)
 
-var errDivided = errors.New("one server carries out writes, and another one answers reads: connect to the one that " +
-	"is written, not to a proxy that divides writes and reads; after a failover try again")
+var errDivided = errors.New("one server takes the writes, and another one answers the reads: connect to the server " +
+	"of the writes, not to a proxy that divides writes and reads; after a failover try again")
 
 const mysqlRefusal = "CASE" +
 	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which " +

@@ -34,7 +34,7 @@ func (f *Fence) SequencePart(first, last int64) (snowfence.Fence, error) {
 	case first < l.First || last > l.Last:
 		why = fmt.Sprintf("the layout has sequence numbers %d to %d", l.First, l.Last)
 	case last == 0 && l.Last > 0: // in a grant, 0 to 0 means all
-		why = "a slice with number 0 has at least one number more: take 0 to 1, or leave 0 out"
+		why = "a slice cannot be the number 0 alone: take 0 to 1, or begin above 0"
 	}
 	if why != "" {
 		return nil, fmt.Errorf("snowfence: state file %s: slice %d to %d: %s", f.path, first, last, why)

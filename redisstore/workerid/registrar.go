@@ -65,7 +65,7 @@ func newRegistrar(s server, o *Options) (*Registrar, error) {
 	case o == nil:
 		return nil, errors.New("workerid: the Options are nil: set Min, Max and TTL")
 	case o.Min < 0 || o.Min > o.Max:
-		return nil, fmt.Errorf("workerid: the range is %d to %d: Min is 0 or more, and Max is not below it",
+		return nil, fmt.Errorf("workerid: the range is %d to %d: Min must be 0 or more, and Max at least Min",
 			o.Min, o.Max)
 	case o.TTL < minTTL:
 		return nil, fmt.Errorf("workerid: the TTL (LifeTimeSeconds of a RegisterConf) is %v: set it to 15 s, or to %v "+

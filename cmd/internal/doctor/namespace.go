@@ -52,7 +52,7 @@ func namespace(_ context.Context, c *Case, ns lease.Namespace, l snowfence.Layou
 	at := time.UnixMilli(ns.RolledBack)
 	switch {
 	case ns.BackfillStopped:
-		r.found(NamespaceRolledBack, ns.Name, "name nodes that no such ID has: see "+
+		r.found(NamespaceRolledBack, ns.Name, "name nodes without IDs for the past: see "+
 			"https://snowfence.github.io/snowfence/move/past",
 			"the store may have lost writes, and IDs for the past wait until an operator names other nodes")
 	case ns.RolledBack > 0 && now.Sub(at) < recently:

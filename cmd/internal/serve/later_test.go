@@ -39,7 +39,7 @@ func TestGrantInTheFutureIsNotReady(t *testing.T) {
 	p, logs := start(t, Config{Admin: "127.0.0.1:0", MaxWait: time.Millisecond}, laterStore(t))
 	eventually(t, "a verdict", func() bool { return p.Ready() != errStarting })
 	code, cause := get(t, "http://"+p.Admin+"/readyz", "")
-	if code != http.StatusServiceUnavailable || !strings.Contains(cause, "no IDs before") {
+	if code != http.StatusServiceUnavailable || !strings.Contains(cause, "makes no IDs for") {
 		t.Errorf("%d %s", code, cause)
 	}
 	_, text := get(t, "http://"+p.Admin+"/metrics", "")

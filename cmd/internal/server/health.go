@@ -83,9 +83,8 @@ func (s *Service) Late() error {
 }
 
 func (sp *Space) waitError(h Health, now time.Time) error {
-	return fmt.Errorf("namespace %q: no IDs before %s, in %v: the grant of node %d begins then, above all that "+
-		"was granted before", sp.Name, h.Begins.UTC().Format(time.RFC3339), h.Waits(now).Round(time.Second),
-		h.Grant.Node)
+	return fmt.Errorf("namespace %q makes no IDs for %v: the grant of node %d begins at %s, above all earlier grants",
+		sp.Name, h.Waits(now).Round(time.Second), h.Grant.Node, h.Begins.UTC().Format(time.RFC3339))
 }
 
 // WarnLater logs grants that begin so late that requests fail until then,

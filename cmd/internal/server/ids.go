@@ -52,7 +52,7 @@ func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error
 // same.
 func (sp *Space) Runs(ctx context.Context, n int64) ([]snowfence.Run, error) {
 	if sp.Scheme().Encrypted() {
-		return nil, Errorf(Invalid, "namespace %q is encrypted: its IDs come in no runs", sp.Name)
+		return nil, Errorf(Invalid, "namespace %q is encrypted: its IDs have no runs", sp.Name)
 	}
 	g, err := sp.generator(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func CheckCount(n int64) error {
 // Range returns the half-open range of IDs of a span of time.
 func (sp *Space) Range(from, to time.Time) (lo, hi snowfence.ID, err error) {
 	if l := sp.Scheme().Layout(); l.Cipher == snowfence.Plain && l.Fields[0].Name != snowfence.FieldTime {
-		return 0, 0, Errorf(Invalid, "a span of time is several ranges of IDs, because %s stands above the time: "+
+		return 0, 0, Errorf(Invalid, "%s stands above the time, so a span of time has several ranges of IDs: "+
 			"snowfence range --layout %s lists them", l.Fields[0].Name, l)
 	}
 	lo, hi, err = sp.Scheme().Range(from, to)

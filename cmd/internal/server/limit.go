@@ -85,8 +85,8 @@ func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (
 
 func (id *Identity) beyondLimit(limit int, namespace string) error {
 	return id.countRefusal(Errorf(TooMuch,
-		"token %q may hold %d nodes of namespace %q at a time: give one back, or wait "+
-			"until the lease of a program that is gone has ended, or the last time that a node given back was used for",
+		"token %q may hold %d nodes of namespace %q at a time: give one back, or wait: "+
+			"a node of a stopped program counts until its lease ends, a node given back until the time of its last ID",
 		id.Name, limit, namespace))
 }
 

@@ -84,7 +84,7 @@ func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfenc
 		r.Until = *last + 1
 	}
 	if r.From < 0 || r.Until <= r.From {
-		return r, Errorf(Invalid, "nodes %d to %d: the first is 0 or more, and the last not below it",
+		return r, Errorf(Invalid, "nodes %d to %d: the first node must be 0 or more, and the last at least the first",
 			r.From, r.Until-1)
 	}
 	return r, nil

@@ -82,7 +82,7 @@ func (s *Service) CreateSequence(ctx context.Context, m *pb.SequenceCreateReques
 	}
 	// A definition cannot tell "stop" from an absent field.
 	if after != nil && out.AfterFailover != m.AfterFailover {
-		return nil, Errorf(Exists, "sequence %q: its action after a failover is %s, not %s: change it", m.Name,
+		return nil, Errorf(Exists, "sequence %q has after_failover %s, not %s: change the sequence", m.Name,
 			out.AfterFailover, m.AfterFailover)
 	}
 	return out, nil

@@ -21,8 +21,8 @@ type nodeStore struct {
 // Acquire implements [wire.Server].
 func (n nodeStore) Acquire(ctx context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
 	if n.service.opts.Unit != nil {
-		return none, Errorf(Invalid, "an agent hands out single nodes of its units, and none by its number: ask for "+
-			"any node, or ask its server")
+		return none, Errorf(Invalid, "an agent leases single nodes of its units, and you cannot choose the number: "+
+			"ask for any node, or ask its server")
 	}
 	if err := n.service.checkRecord(ctx); err != nil {
 		return none, err

@@ -78,7 +78,7 @@ func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *new
 		if _, err := f.secret.Scheme(e, wanted); err != nil {
 			return nil, err // create would fail because of it, too
 		}
-		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, see which there are; "+
+		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, list the namespaces; "+
 			"if it is right, create it:\n  %s\n  %s",
 			f.store.Namespace, st.Name, f.store.Command("snowfence namespace list"),
 			f.store.Command("snowfence namespace create %s --layout %s", f.store.Namespace,

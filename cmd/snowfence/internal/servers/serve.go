@@ -208,7 +208,7 @@ func checkService(c *serve.Config) error {
 	case c.Block < 0 || c.Block&(c.Block-1) != 0:
 		return command.Usagef("--block %d: a power of two, or 0", c.Block)
 	case c.Lead < 0 || c.Lead > 1<<40:
-		return command.Usagef("--lead %d: a number of ticks from 0 to %d", c.Lead, int64(1)<<40)
+		return command.Usagef("--lead %d: give 0 to %d ticks", c.Lead, int64(1)<<40)
 	case c.Within != "" && !readableWithin(c.Within):
 		return command.Usagef("--within %q: a range such as 30-63, one node, or a part such as datacenter=3", c.Within)
 	case c.TTL < 10*time.Millisecond || c.TTL > 24*time.Hour:
@@ -235,7 +235,7 @@ func checkService(c *serve.Config) error {
 			return fmt.Errorf("--spread: %w", err)
 		}
 		if n < 0 {
-			return command.Usagef("--spread %s=%d: a number of sequence numbers, from 0 up", name, n)
+			return command.Usagef("--spread %s=%d: give 0 or more sequence numbers", name, n)
 		}
 	}
 	return nil
