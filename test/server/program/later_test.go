@@ -1,6 +1,7 @@
 package program
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,7 +15,8 @@ import (
 
 // The process ended when its store did not answer, and a pod that ends
 // again and again waits up to five minutes. Now it listens, says why it is
-// not ready, and goes on when the store comes.
+// not ready, and goes on when the store comes. Each line of the log is
+// JSON, also of libraries.
 func TestStoreComesLater(t *testing.T) {
 	for kind, start := range stores() {
 		t.Run(kind, func(t *testing.T) {
@@ -24,7 +26,7 @@ func TestStoreComesLater(t *testing.T) {
 			ports := servers.Ports(t, 2)
 			web, admin := "http://"+servers.Address(ports[0]), "http://"+servers.Address(ports[1])
 			p := servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{
-				"serve", "--store", url, "--http", web[7:], "--admin", admin[7:], "--resp", "",
+				"serve", "--store", url, "--http", web[7:], "--admin", admin[7:], "--resp", "", "--log-json",
 			}, nil)
 			p.Ready(t, func() error {
 				return answers(admin+"/readyz", http.StatusServiceUnavailable, "start the store")
@@ -45,8 +47,13 @@ func TestStoreComesLater(t *testing.T) {
 			p.Stop(t, syscall.SIGTERM)
 			log, err := os.ReadFile(p.Log)
 			if text := string(log); err != nil || strings.Count(text, "IDs are unique within one namespace of") != 1 ||
-				strings.Count(text, `msg="not ready"`) != 1 || !strings.HasSuffix(text, "snowfence: stopped\n") {
+				strings.Count(text, `"msg":"not ready"`) != 1 || !strings.HasSuffix(text, "\"stopped\"}\n") {
 				t.Errorf("%v\n%s", err, text)
+			}
+			for line := range strings.Lines(string(log)) {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("no JSON: %s", line)
+				}
 			}
 		})
 	}
