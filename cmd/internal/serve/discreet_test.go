@@ -99,7 +99,9 @@ func TestStoreErrorsAreDiscreet(t *testing.T) {
 	}
 	c := dialRESP(t, p)
 	c.heard = func(text string) { hear("resp", text) }
-	for _, command := range []string{"SNOWFENCE.NEXT other", "SNOWFENCE.DECODE other 5", "INCR bills", "GET bills", "INFO"} {
+	for _, command := range []string{
+		"SNOWFENCE.NEXT other", "SNOWFENCE.DECODE other 5", "INCR bills", "GET bills", "INFO",
+	} {
 		c.ask(command)
 	}
 	_, admin := get(t, "http://"+p.Admin+"/readyz", "")
