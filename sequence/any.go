@@ -298,24 +298,51 @@ func (a *several) reasonWithout() (err error, mends bool) {
 }
 
 // giveBack returns the rests of a dense sequence to their stores, the last
-// take first.
+// take first. It waits for the answers of busy stores after it gave back to
+// the others, because these answers bring numbers, too.
 func (a *several) giveBack(ctx context.Context, rests []Range) error {
 	var errs []error
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var idle, busy []*member
 	for _, m := range a.members {
-		a.mu.Lock()
-		opened, of := m.unpin != nil, []span{m.late}
-		a.mu.Unlock()
-		if !opened {
+		switch {
+		case m.unpin == nil: // it gave none
+		case m.busy:
+			busy = append(busy, m)
+		default:
+			idle = append(idle, m)
+		}
+	}
+	for _, m := range append(idle, busy...) {
+		if !a.awaitAnswer(ctx, m) {
+			errs = append(errs, fmt.Errorf("sequence %q: store %d of %d does not answer: its last numbers may be a "+
+				"gap: %w", a.name, m.number, len(a.members), ctx.Err()))
 			continue
 		}
+		of := []span{m.late}
 		for _, r := range rests {
 			if from := m.way.ordinalOf(r.First); m.way.numberOf(from) == r.First {
 				of = append(of, span{m.way.start, from, from + r.Count})
 			}
 		}
+		a.mu.Unlock()
 		errs = append(errs, m.giveBack(ctx, of))
+		a.mu.Lock()
 	}
 	return errors.Join(errs...)
+}
+
+// awaitAnswer waits for the answer of a busy store as long as ctx lasts,
+// and reports whether it came. mu is held, but not meanwhile.
+func (a *several) awaitAnswer(ctx context.Context, m *member) bool {
+	for m.busy && ctx.Err() == nil {
+		news := a.news
+		a.mu.Unlock()
+		a.seq.world.Wait(-1, news, ctx.Done())
+		a.mu.Lock()
+	}
+	return !m.busy
 }
 
 // close ends the use of the stores, and waits for those that are asked as
@@ -326,13 +353,7 @@ func (a *several) close(ctx context.Context) {
 	defer a.mu.Unlock()
 	a.ended = true
 	for _, m := range a.members {
-		for m.busy && ctx.Err() == nil {
-			news := a.news
-			a.mu.Unlock()
-			a.seq.world.Wait(-1, news, ctx.Done())
-			a.mu.Lock()
-		}
-		if !m.busy { // else it is closed when it answers
+		if a.awaitAnswer(ctx, m) { // else it is closed when it answers
 			m.close()
 		}
 	}

@@ -228,3 +228,33 @@ func TestAnyGivesBackWhereItTook(t *testing.T) {
 		}
 	})
 }
+
+// Close waits for the numbers of a slow store, so that they go back, too.
+// The other stores do not wait for it, nor does Close wait for ever.
+func TestAnyGivesBackLateNumbers(t *testing.T) {
+	for slow, late := range map[time.Duration]int64{time.Second: 20, time.Minute: 30} {
+		synctest.Test(t, func(t *testing.T) {
+			all, a := trio(t, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})
+			expect(t, a, 1)
+			synctest.Wait()
+			all[0].fail(nil, func(op string) error {
+				if op == "add" {
+					time.Sleep(slow)
+				}
+				return nil
+			})
+			for n := int64(6); n < 100; n += 5 {
+				expect(t, a, n)
+			}
+			expect(t, a, 2)
+			err := a.Close()
+			if gap := err != nil && strings.Contains(err.Error(), "store 1 of 3 does not answer"); gap != (late > 20) {
+				t.Errorf("after %v: %v", slow, err)
+			}
+			if n, m := all[0].record(t, name).From, all[1].record(t, name).From; n != late || m != 1 {
+				t.Errorf("after %v: %d and %d are taken", slow, n, m)
+			}
+			time.Sleep(time.Hour)
+		})
+	}
+}

@@ -55,7 +55,10 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	if err != nil {
 		return span{}, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
 	}
-	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.lastTaken
+	s.mu.Lock()
+	lastTaken := s.lastTaken // a return lowers it, perhaps during the call
+	s.mu.Unlock()
+	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < lastTaken
 	if back { // at once, because what follows may fail, and later takes may hide it
 		s.requireConfirmation()
 		if err := s.tellAll(ctx, r.Revision-1); err != nil {
