@@ -30,7 +30,8 @@ type SourceOptions struct {
 // goes on while no server answers. If a server does not answer within 1.5
 // seconds, the source also asks the next one. The IDs of a source increase,
 // with the same bits above the time, unless several servers answer in turn.
-// Its methods are safe for concurrent use.
+// [snowfence.Scheme.Tag] of [Client.Scheme] gives them a tag. Its methods
+// are safe for concurrent use.
 type Source struct {
 	c         *Client
 	namespace string

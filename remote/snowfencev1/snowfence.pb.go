@@ -33,6 +33,7 @@ type NextRequest struct {
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"` // "" means default
 	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`        // 1 to 1,000,000; 0 means 1
 	Runs          bool                   `protobuf:"varint,3,opt,name=runs,proto3" json:"runs,omitempty"`          // answer with runs, for callers who can expand them; not for encrypted namespaces
+	Tag           *int64                 `protobuf:"varint,4,opt,name=tag,proto3,oneof" json:"tag,omitempty"`      // in each ID, where the layout has a tag; 0 without it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -88,12 +89,20 @@ func (x *NextRequest) GetRuns() bool {
 	return false
 }
 
+func (x *NextRequest) GetTag() int64 {
+	if x != nil && x.Tag != nil {
+		return *x.Tag
+	}
+	return 0
+}
+
 type NextAtRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"` // "" means default
 	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`        // 1 to 1,000,000; 0 means 1
 	At            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
-	Node          int64                  `protobuf:"varint,4,opt,name=node,proto3" json:"node,omitempty"` // no client needs to hold it
+	Node          int64                  `protobuf:"varint,4,opt,name=node,proto3" json:"node,omitempty"`     // no client needs to hold it
+	Tag           *int64                 `protobuf:"varint,5,opt,name=tag,proto3,oneof" json:"tag,omitempty"` // as in NextRequest
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -152,6 +161,13 @@ func (x *NextAtRequest) GetAt() *timestamppb.Timestamp {
 func (x *NextAtRequest) GetNode() int64 {
 	if x != nil {
 		return x.Node
+	}
+	return 0
+}
+
+func (x *NextAtRequest) GetTag() int64 {
+	if x != nil && x.Tag != nil {
+		return *x.Tag
 	}
 	return 0
 }
@@ -272,8 +288,9 @@ func (x *Run) GetStep() int64 {
 type StreamRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Batch         uint32                 `protobuf:"varint,2,opt,name=batch,proto3" json:"batch,omitempty"` // IDs in a message, 1 to 1,000,000; 0 means 1000
-	Count         uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"` // in all; 0 means no end
+	Batch         uint32                 `protobuf:"varint,2,opt,name=batch,proto3" json:"batch,omitempty"`   // IDs in a message, 1 to 1,000,000; 0 means 1000
+	Count         uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`   // in all; 0 means no end
+	Tag           *int64                 `protobuf:"varint,4,opt,name=tag,proto3,oneof" json:"tag,omitempty"` // as in NextRequest
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -325,6 +342,13 @@ func (x *StreamRequest) GetBatch() uint32 {
 func (x *StreamRequest) GetCount() uint64 {
 	if x != nil {
 		return x.Count
+	}
+	return 0
+}
+
+func (x *StreamRequest) GetTag() int64 {
+	if x != nil && x.Tag != nil {
+		return *x.Tag
 	}
 	return 0
 }
@@ -554,6 +578,7 @@ type RangeRequest struct {
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	From          *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
 	To            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	Within        map[string]int64       `protobuf:"bytes,4,rep,name=within,proto3" json:"within,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // numbers of fields above the time, such as tag: only the ranges with these
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -609,11 +634,19 @@ func (x *RangeRequest) GetTo() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *RangeRequest) GetWithin() map[string]int64 {
+	if x != nil {
+		return x.Within
+	}
+	return nil
+}
+
 // RangeResponse is half-open: for WHERE id >= low AND id < high.
 type RangeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Low           int64                  `protobuf:"fixed64,1,opt,name=low,proto3" json:"low,omitempty"`
-	High          int64                  `protobuf:"fixed64,2,opt,name=high,proto3" json:"high,omitempty"`
+	Low           *int64                 `protobuf:"fixed64,1,opt,name=low,proto3,oneof" json:"low,omitempty"` // missing where fields stand above the time
+	High          *int64                 `protobuf:"fixed64,2,opt,name=high,proto3,oneof" json:"high,omitempty"`
+	Ranges        []*IDRange             `protobuf:"bytes,3,rep,name=ranges,proto3" json:"ranges,omitempty"` // there, one for each value of these fields, at most 4,096
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -649,13 +682,72 @@ func (*RangeResponse) Descriptor() ([]byte, []int) {
 }
 
 func (x *RangeResponse) GetLow() int64 {
+	if x != nil && x.Low != nil {
+		return *x.Low
+	}
+	return 0
+}
+
+func (x *RangeResponse) GetHigh() int64 {
+	if x != nil && x.High != nil {
+		return *x.High
+	}
+	return 0
+}
+
+func (x *RangeResponse) GetRanges() []*IDRange {
+	if x != nil {
+		return x.Ranges
+	}
+	return nil
+}
+
+type IDRange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Low           int64                  `protobuf:"fixed64,1,opt,name=low,proto3" json:"low,omitempty"`
+	High          int64                  `protobuf:"fixed64,2,opt,name=high,proto3" json:"high,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IDRange) Reset() {
+	*x = IDRange{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IDRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IDRange) ProtoMessage() {}
+
+func (x *IDRange) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IDRange.ProtoReflect.Descriptor instead.
+func (*IDRange) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *IDRange) GetLow() int64 {
 	if x != nil {
 		return x.Low
 	}
 	return 0
 }
 
-func (x *RangeResponse) GetHigh() int64 {
+func (x *IDRange) GetHigh() int64 {
 	if x != nil {
 		return x.High
 	}
@@ -691,7 +783,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -703,7 +795,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -716,7 +808,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{10}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Namespace) GetName() string {
@@ -876,7 +968,7 @@ type NodeRange struct {
 
 func (x *NodeRange) Reset() {
 	*x = NodeRange{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +980,7 @@ func (x *NodeRange) String() string {
 func (*NodeRange) ProtoMessage() {}
 
 func (x *NodeRange) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +993,7 @@ func (x *NodeRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRange.ProtoReflect.Descriptor instead.
 func (*NodeRange) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NodeRange) GetFirstNode() int64 {
@@ -933,7 +1025,7 @@ type Functions struct {
 
 func (x *Functions) Reset() {
 	*x = Functions{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1037,7 @@ func (x *Functions) String() string {
 func (*Functions) ProtoMessage() {}
 
 func (x *Functions) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1050,7 @@ func (x *Functions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Functions.ProtoReflect.Descriptor instead.
 func (*Functions) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Functions) GetNode() int64 {
@@ -1015,7 +1107,7 @@ type EarlierLayout struct {
 
 func (x *EarlierLayout) Reset() {
 	*x = EarlierLayout{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1027,7 +1119,7 @@ func (x *EarlierLayout) String() string {
 func (*EarlierLayout) ProtoMessage() {}
 
 func (x *EarlierLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1040,7 +1132,7 @@ func (x *EarlierLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EarlierLayout.ProtoReflect.Descriptor instead.
 func (*EarlierLayout) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *EarlierLayout) GetLayout() string {
@@ -1079,7 +1171,7 @@ type CreateNamespaceRequest struct {
 
 func (x *CreateNamespaceRequest) Reset() {
 	*x = CreateNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1183,7 @@ func (x *CreateNamespaceRequest) String() string {
 func (*CreateNamespaceRequest) ProtoMessage() {}
 
 func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1196,7 @@ func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateNamespaceRequest) GetName() string {
@@ -1166,7 +1258,7 @@ type ShowNamespaceRequest struct {
 
 func (x *ShowNamespaceRequest) Reset() {
 	*x = ShowNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1178,7 +1270,7 @@ func (x *ShowNamespaceRequest) String() string {
 func (*ShowNamespaceRequest) ProtoMessage() {}
 
 func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1191,7 +1283,7 @@ func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ShowNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ShowNamespaceRequest) GetName() string {
@@ -1216,7 +1308,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1320,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1333,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
 }
 
 type ListNamespacesResponse struct {
@@ -1253,7 +1345,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1357,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1370,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
@@ -1305,7 +1397,7 @@ type ChangeNamespaceRequest struct {
 
 func (x *ChangeNamespaceRequest) Reset() {
 	*x = ChangeNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1317,7 +1409,7 @@ func (x *ChangeNamespaceRequest) String() string {
 func (*ChangeNamespaceRequest) ProtoMessage() {}
 
 func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1330,7 +1422,7 @@ func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ChangeNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ChangeNamespaceRequest) GetName() string {
@@ -1406,7 +1498,7 @@ type DeleteNamespaceRequest struct {
 
 func (x *DeleteNamespaceRequest) Reset() {
 	*x = DeleteNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1418,7 +1510,7 @@ func (x *DeleteNamespaceRequest) String() string {
 func (*DeleteNamespaceRequest) ProtoMessage() {}
 
 func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1431,7 +1523,7 @@ func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteNamespaceRequest) GetName() string {
@@ -1456,7 +1548,7 @@ type DeleteNamespaceResponse struct {
 
 func (x *DeleteNamespaceResponse) Reset() {
 	*x = DeleteNamespaceResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1468,7 +1560,7 @@ func (x *DeleteNamespaceResponse) String() string {
 func (*DeleteNamespaceResponse) ProtoMessage() {}
 
 func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1481,7 +1573,7 @@ func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
 }
 
 type AcquireRequest struct {
@@ -1509,7 +1601,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1521,7 +1613,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1534,7 +1626,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AcquireRequest) GetNamespace() string {
@@ -1676,7 +1768,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1688,7 +1780,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1701,7 +1793,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Lease) GetNamespace() string {
@@ -1799,7 +1891,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +1903,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +1916,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RenewRequest) GetTicket() []byte {
@@ -1857,7 +1949,7 @@ type RenewAllRequest struct {
 
 func (x *RenewAllRequest) Reset() {
 	*x = RenewAllRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +1961,7 @@ func (x *RenewAllRequest) String() string {
 func (*RenewAllRequest) ProtoMessage() {}
 
 func (x *RenewAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +1974,7 @@ func (x *RenewAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewAllRequest.ProtoReflect.Descriptor instead.
 func (*RenewAllRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RenewAllRequest) GetRenewals() []*RenewRequest {
@@ -1901,7 +1993,7 @@ type RenewAllResponse struct {
 
 func (x *RenewAllResponse) Reset() {
 	*x = RenewAllResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1913,7 +2005,7 @@ func (x *RenewAllResponse) String() string {
 func (*RenewAllResponse) ProtoMessage() {}
 
 func (x *RenewAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1926,7 +2018,7 @@ func (x *RenewAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewAllResponse.ProtoReflect.Descriptor instead.
 func (*RenewAllResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RenewAllResponse) GetRenewals() []*Renewal {
@@ -1947,7 +2039,7 @@ type Renewal struct {
 
 func (x *Renewal) Reset() {
 	*x = Renewal{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1959,7 +2051,7 @@ func (x *Renewal) String() string {
 func (*Renewal) ProtoMessage() {}
 
 func (x *Renewal) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1972,7 +2064,7 @@ func (x *Renewal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewal.ProtoReflect.Descriptor instead.
 func (*Renewal) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Renewal) GetLease() *Lease {
@@ -2006,7 +2098,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2110,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2123,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReleaseRequest) GetTicket() []byte {
@@ -2056,7 +2148,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2160,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2173,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
 }
 
 type ReleaseNodeRequest struct {
@@ -2094,7 +2186,7 @@ type ReleaseNodeRequest struct {
 
 func (x *ReleaseNodeRequest) Reset() {
 	*x = ReleaseNodeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2106,7 +2198,7 @@ func (x *ReleaseNodeRequest) String() string {
 func (*ReleaseNodeRequest) ProtoMessage() {}
 
 func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2119,7 +2211,7 @@ func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodeRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseNodeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ReleaseNodeRequest) GetNamespace() string {
@@ -2147,7 +2239,7 @@ type VetoRequest struct {
 
 func (x *VetoRequest) Reset() {
 	*x = VetoRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2159,7 +2251,7 @@ func (x *VetoRequest) String() string {
 func (*VetoRequest) ProtoMessage() {}
 
 func (x *VetoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2172,7 +2264,7 @@ func (x *VetoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VetoRequest.ProtoReflect.Descriptor instead.
 func (*VetoRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *VetoRequest) GetNamespace() string {
@@ -2209,7 +2301,7 @@ type ListLeasesRequest struct {
 
 func (x *ListLeasesRequest) Reset() {
 	*x = ListLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2313,7 @@ func (x *ListLeasesRequest) String() string {
 func (*ListLeasesRequest) ProtoMessage() {}
 
 func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2326,7 @@ func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
 func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListLeasesRequest) GetNamespace() string {
@@ -2281,7 +2373,7 @@ type WatchLeasesRequest struct {
 
 func (x *WatchLeasesRequest) Reset() {
 	*x = WatchLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2293,7 +2385,7 @@ func (x *WatchLeasesRequest) String() string {
 func (*WatchLeasesRequest) ProtoMessage() {}
 
 func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2306,7 +2398,7 @@ func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLeasesRequest.ProtoReflect.Descriptor instead.
 func (*WatchLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WatchLeasesRequest) GetNamespace() string {
@@ -2325,7 +2417,7 @@ type ListLeasesResponse struct {
 
 func (x *ListLeasesResponse) Reset() {
 	*x = ListLeasesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2337,7 +2429,7 @@ func (x *ListLeasesResponse) String() string {
 func (*ListLeasesResponse) ProtoMessage() {}
 
 func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2350,7 +2442,7 @@ func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
 func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListLeasesResponse) GetLeases() []*LeaseInfo {
@@ -2377,7 +2469,7 @@ type LeaseInfo struct {
 
 func (x *LeaseInfo) Reset() {
 	*x = LeaseInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +2481,7 @@ func (x *LeaseInfo) String() string {
 func (*LeaseInfo) ProtoMessage() {}
 
 func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +2494,7 @@ func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseInfo.ProtoReflect.Descriptor instead.
 func (*LeaseInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LeaseInfo) GetNode() int64 {
@@ -2476,7 +2568,7 @@ type ListServersRequest struct {
 
 func (x *ListServersRequest) Reset() {
 	*x = ListServersRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2488,7 +2580,7 @@ func (x *ListServersRequest) String() string {
 func (*ListServersRequest) ProtoMessage() {}
 
 func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2593,7 @@ func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersRequest.ProtoReflect.Descriptor instead.
 func (*ListServersRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
 }
 
 type ListServersResponse struct {
@@ -2513,7 +2605,7 @@ type ListServersResponse struct {
 
 func (x *ListServersResponse) Reset() {
 	*x = ListServersResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2525,7 +2617,7 @@ func (x *ListServersResponse) String() string {
 func (*ListServersResponse) ProtoMessage() {}
 
 func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2538,7 +2630,7 @@ func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersResponse.ProtoReflect.Descriptor instead.
 func (*ListServersResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListServersResponse) GetServers() []*ServerInfo {
@@ -2567,7 +2659,7 @@ type ServerInfo struct {
 
 func (x *ServerInfo) Reset() {
 	*x = ServerInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2579,7 +2671,7 @@ func (x *ServerInfo) String() string {
 func (*ServerInfo) ProtoMessage() {}
 
 func (x *ServerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2592,7 +2684,7 @@ func (x *ServerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
 func (*ServerInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ServerInfo) GetLabel() string {
@@ -2685,7 +2777,7 @@ type HeldNodes struct {
 
 func (x *HeldNodes) Reset() {
 	*x = HeldNodes{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2697,7 +2789,7 @@ func (x *HeldNodes) String() string {
 func (*HeldNodes) ProtoMessage() {}
 
 func (x *HeldNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2710,7 +2802,7 @@ func (x *HeldNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldNodes.ProtoReflect.Descriptor instead.
 func (*HeldNodes) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *HeldNodes) GetNamespace() string {
@@ -2760,7 +2852,7 @@ type SequenceNextRequest struct {
 
 func (x *SequenceNextRequest) Reset() {
 	*x = SequenceNextRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2772,7 +2864,7 @@ func (x *SequenceNextRequest) String() string {
 func (*SequenceNextRequest) ProtoMessage() {}
 
 func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2785,7 +2877,7 @@ func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextRequest.ProtoReflect.Descriptor instead.
 func (*SequenceNextRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SequenceNextRequest) GetName() string {
@@ -2832,7 +2924,7 @@ type SequenceNextResponse struct {
 
 func (x *SequenceNextResponse) Reset() {
 	*x = SequenceNextResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2844,7 +2936,7 @@ func (x *SequenceNextResponse) String() string {
 func (*SequenceNextResponse) ProtoMessage() {}
 
 func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2857,7 +2949,7 @@ func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextResponse.ProtoReflect.Descriptor instead.
 func (*SequenceNextResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SequenceNextResponse) GetFirst() int64 {
@@ -2933,7 +3025,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2945,7 +3037,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2958,7 +3050,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Sequence) GetName() string {
@@ -3091,7 +3183,7 @@ type SequenceCreateRequest struct {
 
 func (x *SequenceCreateRequest) Reset() {
 	*x = SequenceCreateRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3103,7 +3195,7 @@ func (x *SequenceCreateRequest) String() string {
 func (*SequenceCreateRequest) ProtoMessage() {}
 
 func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3116,7 +3208,7 @@ func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceCreateRequest.ProtoReflect.Descriptor instead.
 func (*SequenceCreateRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SequenceCreateRequest) GetName() string {
@@ -3198,7 +3290,7 @@ type SequenceShowRequest struct {
 
 func (x *SequenceShowRequest) Reset() {
 	*x = SequenceShowRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3210,7 +3302,7 @@ func (x *SequenceShowRequest) String() string {
 func (*SequenceShowRequest) ProtoMessage() {}
 
 func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3223,7 +3315,7 @@ func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceShowRequest.ProtoReflect.Descriptor instead.
 func (*SequenceShowRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SequenceShowRequest) GetName() string {
@@ -3241,7 +3333,7 @@ type SequenceListRequest struct {
 
 func (x *SequenceListRequest) Reset() {
 	*x = SequenceListRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3253,7 +3345,7 @@ func (x *SequenceListRequest) String() string {
 func (*SequenceListRequest) ProtoMessage() {}
 
 func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3266,7 +3358,7 @@ func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListRequest.ProtoReflect.Descriptor instead.
 func (*SequenceListRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
 }
 
 type SequenceListResponse struct {
@@ -3278,7 +3370,7 @@ type SequenceListResponse struct {
 
 func (x *SequenceListResponse) Reset() {
 	*x = SequenceListResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3290,7 +3382,7 @@ func (x *SequenceListResponse) String() string {
 func (*SequenceListResponse) ProtoMessage() {}
 
 func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3303,7 +3395,7 @@ func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListResponse.ProtoReflect.Descriptor instead.
 func (*SequenceListResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SequenceListResponse) GetSequences() []*Sequence {
@@ -3326,7 +3418,7 @@ type SequenceChangeRequest struct {
 
 func (x *SequenceChangeRequest) Reset() {
 	*x = SequenceChangeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3338,7 +3430,7 @@ func (x *SequenceChangeRequest) String() string {
 func (*SequenceChangeRequest) ProtoMessage() {}
 
 func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3351,7 +3443,7 @@ func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceChangeRequest.ProtoReflect.Descriptor instead.
 func (*SequenceChangeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SequenceChangeRequest) GetName() string {
@@ -3402,7 +3494,7 @@ type SequenceConfirmRequest struct {
 
 func (x *SequenceConfirmRequest) Reset() {
 	*x = SequenceConfirmRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3414,7 +3506,7 @@ func (x *SequenceConfirmRequest) String() string {
 func (*SequenceConfirmRequest) ProtoMessage() {}
 
 func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3427,7 +3519,7 @@ func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceConfirmRequest.ProtoReflect.Descriptor instead.
 func (*SequenceConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SequenceConfirmRequest) GetName() string {
@@ -3468,7 +3560,7 @@ type SequenceDeleteRequest struct {
 
 func (x *SequenceDeleteRequest) Reset() {
 	*x = SequenceDeleteRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3480,7 +3572,7 @@ func (x *SequenceDeleteRequest) String() string {
 func (*SequenceDeleteRequest) ProtoMessage() {}
 
 func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3493,7 +3585,7 @@ func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteRequest.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SequenceDeleteRequest) GetName() string {
@@ -3518,7 +3610,7 @@ type SequenceDeleteResponse struct {
 
 func (x *SequenceDeleteResponse) Reset() {
 	*x = SequenceDeleteResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3530,7 +3622,7 @@ func (x *SequenceDeleteResponse) String() string {
 func (*SequenceDeleteResponse) ProtoMessage() {}
 
 func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3543,34 +3635,40 @@ func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteResponse.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{49}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{50}
 }
 
 var File_snowfence_v1_snowfence_proto protoreflect.FileDescriptor
 
 const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
-	"\x1csnowfence/v1/snowfence.proto\x12\fsnowfence.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"U\n" +
+	"\x1csnowfence/v1/snowfence.proto\x12\fsnowfence.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"t\n" +
 	"\vNextRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x12\n" +
-	"\x04runs\x18\x03 \x01(\bR\x04runs\"\x83\x01\n" +
+	"\x04runs\x18\x03 \x01(\bR\x04runs\x12\x15\n" +
+	"\x03tag\x18\x04 \x01(\x03H\x00R\x03tag\x88\x01\x01B\x06\n" +
+	"\x04_tag\"\xa2\x01\n" +
 	"\rNextAtRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12*\n" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
-	"\x04node\x18\x04 \x01(\x03R\x04node\"G\n" +
+	"\x04node\x18\x04 \x01(\x03R\x04node\x12\x15\n" +
+	"\x03tag\x18\x05 \x01(\x03H\x00R\x03tag\x88\x01\x01B\x06\n" +
+	"\x04_tag\"G\n" +
 	"\fNextResponse\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\x10R\x03ids\x12%\n" +
 	"\x04runs\x18\x02 \x03(\v2\x11.snowfence.v1.RunR\x04runs\"C\n" +
 	"\x03Run\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x10R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x10R\x04last\x12\x12\n" +
-	"\x04step\x18\x03 \x01(\x03R\x04step\"Y\n" +
+	"\x04step\x18\x03 \x01(\x03R\x04step\"x\n" +
 	"\rStreamRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05batch\x18\x02 \x01(\rR\x05batch\x12\x14\n" +
-	"\x05count\x18\x03 \x01(\x04R\x05count\"\x81\x01\n" +
+	"\x05count\x18\x03 \x01(\x04R\x05count\x12\x15\n" +
+	"\x03tag\x18\x04 \x01(\x03H\x00R\x03tag\x88\x01\x01B\x06\n" +
+	"\x04_tag\"\x81\x01\n" +
 	"\rDecodeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x10R\x02id\x12\x12\n" +
@@ -3588,12 +3686,22 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
 	"FieldValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value\"\x88\x01\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value\"\x83\x02\n" +
 	"\fRangeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12.\n" +
 	"\x04from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
-	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
-	"\rRangeResponse\x12\x10\n" +
+	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x12>\n" +
+	"\x06within\x18\x04 \x03(\v2&.snowfence.v1.RangeRequest.WithinEntryR\x06within\x1a9\n" +
+	"\vWithinEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x7f\n" +
+	"\rRangeResponse\x12\x15\n" +
+	"\x03low\x18\x01 \x01(\x10H\x00R\x03low\x88\x01\x01\x12\x17\n" +
+	"\x04high\x18\x02 \x01(\x10H\x01R\x04high\x88\x01\x01\x12-\n" +
+	"\x06ranges\x18\x03 \x03(\v2\x15.snowfence.v1.IDRangeR\x06rangesB\x06\n" +
+	"\x04_lowB\a\n" +
+	"\x05_high\"/\n" +
+	"\aIDRange\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
 	"\x04high\x18\x02 \x01(\x10R\x04high\"\xdf\x06\n" +
 	"\tNamespace\x12\x12\n" +
@@ -3912,7 +4020,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 }
 
 var (
-	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 	file_snowfence_v1_snowfence_proto_goTypes  = []any{
 		(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
 		(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
@@ -3924,151 +4032,155 @@ var (
 		(*FieldValue)(nil),              // 7: snowfence.v1.FieldValue
 		(*RangeRequest)(nil),            // 8: snowfence.v1.RangeRequest
 		(*RangeResponse)(nil),           // 9: snowfence.v1.RangeResponse
-		(*Namespace)(nil),               // 10: snowfence.v1.Namespace
-		(*NodeRange)(nil),               // 11: snowfence.v1.NodeRange
-		(*Functions)(nil),               // 12: snowfence.v1.Functions
-		(*EarlierLayout)(nil),           // 13: snowfence.v1.EarlierLayout
-		(*CreateNamespaceRequest)(nil),  // 14: snowfence.v1.CreateNamespaceRequest
-		(*ShowNamespaceRequest)(nil),    // 15: snowfence.v1.ShowNamespaceRequest
-		(*ListNamespacesRequest)(nil),   // 16: snowfence.v1.ListNamespacesRequest
-		(*ListNamespacesResponse)(nil),  // 17: snowfence.v1.ListNamespacesResponse
-		(*ChangeNamespaceRequest)(nil),  // 18: snowfence.v1.ChangeNamespaceRequest
-		(*DeleteNamespaceRequest)(nil),  // 19: snowfence.v1.DeleteNamespaceRequest
-		(*DeleteNamespaceResponse)(nil), // 20: snowfence.v1.DeleteNamespaceResponse
-		(*AcquireRequest)(nil),          // 21: snowfence.v1.AcquireRequest
-		(*Lease)(nil),                   // 22: snowfence.v1.Lease
-		(*RenewRequest)(nil),            // 23: snowfence.v1.RenewRequest
-		(*RenewAllRequest)(nil),         // 24: snowfence.v1.RenewAllRequest
-		(*RenewAllResponse)(nil),        // 25: snowfence.v1.RenewAllResponse
-		(*Renewal)(nil),                 // 26: snowfence.v1.Renewal
-		(*ReleaseRequest)(nil),          // 27: snowfence.v1.ReleaseRequest
-		(*ReleaseResponse)(nil),         // 28: snowfence.v1.ReleaseResponse
-		(*ReleaseNodeRequest)(nil),      // 29: snowfence.v1.ReleaseNodeRequest
-		(*VetoRequest)(nil),             // 30: snowfence.v1.VetoRequest
-		(*ListLeasesRequest)(nil),       // 31: snowfence.v1.ListLeasesRequest
-		(*WatchLeasesRequest)(nil),      // 32: snowfence.v1.WatchLeasesRequest
-		(*ListLeasesResponse)(nil),      // 33: snowfence.v1.ListLeasesResponse
-		(*LeaseInfo)(nil),               // 34: snowfence.v1.LeaseInfo
-		(*ListServersRequest)(nil),      // 35: snowfence.v1.ListServersRequest
-		(*ListServersResponse)(nil),     // 36: snowfence.v1.ListServersResponse
-		(*ServerInfo)(nil),              // 37: snowfence.v1.ServerInfo
-		(*HeldNodes)(nil),               // 38: snowfence.v1.HeldNodes
-		(*SequenceNextRequest)(nil),     // 39: snowfence.v1.SequenceNextRequest
-		(*SequenceNextResponse)(nil),    // 40: snowfence.v1.SequenceNextResponse
-		(*Sequence)(nil),                // 41: snowfence.v1.Sequence
-		(*SequenceCreateRequest)(nil),   // 42: snowfence.v1.SequenceCreateRequest
-		(*SequenceShowRequest)(nil),     // 43: snowfence.v1.SequenceShowRequest
-		(*SequenceListRequest)(nil),     // 44: snowfence.v1.SequenceListRequest
-		(*SequenceListResponse)(nil),    // 45: snowfence.v1.SequenceListResponse
-		(*SequenceChangeRequest)(nil),   // 46: snowfence.v1.SequenceChangeRequest
-		(*SequenceConfirmRequest)(nil),  // 47: snowfence.v1.SequenceConfirmRequest
-		(*SequenceDeleteRequest)(nil),   // 48: snowfence.v1.SequenceDeleteRequest
-		(*SequenceDeleteResponse)(nil),  // 49: snowfence.v1.SequenceDeleteResponse
-		nil,                             // 50: snowfence.v1.AcquireRequest.WithinEntry
-		(*timestamppb.Timestamp)(nil),   // 51: google.protobuf.Timestamp
-		(*durationpb.Duration)(nil),     // 52: google.protobuf.Duration
+		(*IDRange)(nil),                 // 10: snowfence.v1.IDRange
+		(*Namespace)(nil),               // 11: snowfence.v1.Namespace
+		(*NodeRange)(nil),               // 12: snowfence.v1.NodeRange
+		(*Functions)(nil),               // 13: snowfence.v1.Functions
+		(*EarlierLayout)(nil),           // 14: snowfence.v1.EarlierLayout
+		(*CreateNamespaceRequest)(nil),  // 15: snowfence.v1.CreateNamespaceRequest
+		(*ShowNamespaceRequest)(nil),    // 16: snowfence.v1.ShowNamespaceRequest
+		(*ListNamespacesRequest)(nil),   // 17: snowfence.v1.ListNamespacesRequest
+		(*ListNamespacesResponse)(nil),  // 18: snowfence.v1.ListNamespacesResponse
+		(*ChangeNamespaceRequest)(nil),  // 19: snowfence.v1.ChangeNamespaceRequest
+		(*DeleteNamespaceRequest)(nil),  // 20: snowfence.v1.DeleteNamespaceRequest
+		(*DeleteNamespaceResponse)(nil), // 21: snowfence.v1.DeleteNamespaceResponse
+		(*AcquireRequest)(nil),          // 22: snowfence.v1.AcquireRequest
+		(*Lease)(nil),                   // 23: snowfence.v1.Lease
+		(*RenewRequest)(nil),            // 24: snowfence.v1.RenewRequest
+		(*RenewAllRequest)(nil),         // 25: snowfence.v1.RenewAllRequest
+		(*RenewAllResponse)(nil),        // 26: snowfence.v1.RenewAllResponse
+		(*Renewal)(nil),                 // 27: snowfence.v1.Renewal
+		(*ReleaseRequest)(nil),          // 28: snowfence.v1.ReleaseRequest
+		(*ReleaseResponse)(nil),         // 29: snowfence.v1.ReleaseResponse
+		(*ReleaseNodeRequest)(nil),      // 30: snowfence.v1.ReleaseNodeRequest
+		(*VetoRequest)(nil),             // 31: snowfence.v1.VetoRequest
+		(*ListLeasesRequest)(nil),       // 32: snowfence.v1.ListLeasesRequest
+		(*WatchLeasesRequest)(nil),      // 33: snowfence.v1.WatchLeasesRequest
+		(*ListLeasesResponse)(nil),      // 34: snowfence.v1.ListLeasesResponse
+		(*LeaseInfo)(nil),               // 35: snowfence.v1.LeaseInfo
+		(*ListServersRequest)(nil),      // 36: snowfence.v1.ListServersRequest
+		(*ListServersResponse)(nil),     // 37: snowfence.v1.ListServersResponse
+		(*ServerInfo)(nil),              // 38: snowfence.v1.ServerInfo
+		(*HeldNodes)(nil),               // 39: snowfence.v1.HeldNodes
+		(*SequenceNextRequest)(nil),     // 40: snowfence.v1.SequenceNextRequest
+		(*SequenceNextResponse)(nil),    // 41: snowfence.v1.SequenceNextResponse
+		(*Sequence)(nil),                // 42: snowfence.v1.Sequence
+		(*SequenceCreateRequest)(nil),   // 43: snowfence.v1.SequenceCreateRequest
+		(*SequenceShowRequest)(nil),     // 44: snowfence.v1.SequenceShowRequest
+		(*SequenceListRequest)(nil),     // 45: snowfence.v1.SequenceListRequest
+		(*SequenceListResponse)(nil),    // 46: snowfence.v1.SequenceListResponse
+		(*SequenceChangeRequest)(nil),   // 47: snowfence.v1.SequenceChangeRequest
+		(*SequenceConfirmRequest)(nil),  // 48: snowfence.v1.SequenceConfirmRequest
+		(*SequenceDeleteRequest)(nil),   // 49: snowfence.v1.SequenceDeleteRequest
+		(*SequenceDeleteResponse)(nil),  // 50: snowfence.v1.SequenceDeleteResponse
+		nil,                             // 51: snowfence.v1.RangeRequest.WithinEntry
+		nil,                             // 52: snowfence.v1.AcquireRequest.WithinEntry
+		(*timestamppb.Timestamp)(nil),   // 53: google.protobuf.Timestamp
+		(*durationpb.Duration)(nil),     // 54: google.protobuf.Duration
 	}
 )
 
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	51, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	53, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
 	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	51, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	53, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	51, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	51, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	51, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
-	13, // 7: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
-	12, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
-	52, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
-	52, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
-	11, // 11: snowfence.v1.Namespace.uncovered:type_name -> snowfence.v1.NodeRange
-	51, // 12: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
-	51, // 13: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
-	51, // 14: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
-	51, // 15: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
-	52, // 16: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	52, // 17: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
-	10, // 18: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	51, // 19: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	52, // 20: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	52, // 21: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
-	52, // 22: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	50, // 23: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
-	51, // 24: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	52, // 25: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	51, // 26: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
-	52, // 27: snowfence.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	23, // 28: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
-	26, // 29: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
-	22, // 30: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
-	34, // 31: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	51, // 32: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	51, // 33: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	51, // 34: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	37, // 35: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	51, // 36: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	51, // 37: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	38, // 38: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	51, // 39: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
-	41, // 40: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 41: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 42: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 43: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 44: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 45: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	14, // 46: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	15, // 47: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	16, // 48: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	18, // 49: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	19, // 50: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	21, // 51: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	23, // 52: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	24, // 53: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	27, // 54: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	31, // 55: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	29, // 56: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	30, // 57: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	32, // 58: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	35, // 59: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	39, // 60: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	42, // 61: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	43, // 62: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	44, // 63: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	46, // 64: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	47, // 65: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	48, // 66: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 67: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 68: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 69: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 70: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 71: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 72: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 73: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	17, // 74: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 75: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	20, // 76: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	22, // 77: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	22, // 78: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	25, // 79: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	28, // 80: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	33, // 81: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	34, // 82: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	34, // 83: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	33, // 84: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	36, // 85: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	40, // 86: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	41, // 87: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	41, // 88: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	45, // 89: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	41, // 90: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	41, // 91: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	49, // 92: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	67, // [67:93] is the sub-list for method output_type
-	41, // [41:67] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	53, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	53, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	51, // 6: snowfence.v1.RangeRequest.within:type_name -> snowfence.v1.RangeRequest.WithinEntry
+	10, // 7: snowfence.v1.RangeResponse.ranges:type_name -> snowfence.v1.IDRange
+	53, // 8: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	14, // 9: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
+	13, // 10: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
+	54, // 11: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
+	54, // 12: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
+	12, // 13: snowfence.v1.Namespace.uncovered:type_name -> snowfence.v1.NodeRange
+	53, // 14: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
+	53, // 15: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
+	53, // 16: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
+	53, // 17: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
+	54, // 18: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	54, // 19: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	11, // 20: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
+	53, // 21: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	54, // 22: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	54, // 23: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	54, // 24: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	52, // 25: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
+	53, // 26: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	54, // 27: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	53, // 28: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	54, // 29: snowfence.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	24, // 30: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
+	27, // 31: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
+	23, // 32: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
+	35, // 33: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	53, // 34: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	53, // 35: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	53, // 36: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	38, // 37: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	53, // 38: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	53, // 39: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	39, // 40: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	53, // 41: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
+	42, // 42: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 43: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 44: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 45: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 46: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 47: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	15, // 48: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	16, // 49: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	17, // 50: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	19, // 51: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	20, // 52: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	22, // 53: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	24, // 54: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	25, // 55: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	28, // 56: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	32, // 57: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	30, // 58: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	31, // 59: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	33, // 60: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	36, // 61: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	40, // 62: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	43, // 63: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	44, // 64: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	45, // 65: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	47, // 66: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	48, // 67: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	49, // 68: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 69: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 70: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 71: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 72: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 73: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	11, // 74: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	11, // 75: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	18, // 76: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	11, // 77: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	21, // 78: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	23, // 79: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	23, // 80: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	26, // 81: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	29, // 82: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	34, // 83: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 84: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	35, // 85: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	34, // 86: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	37, // 87: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	41, // 88: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	42, // 89: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	42, // 90: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	46, // 91: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	42, // 92: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	42, // 93: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	50, // 94: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	69, // [69:95] is the sub-list for method output_type
+	43, // [43:69] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -4076,25 +4188,29 @@ func file_snowfence_v1_snowfence_proto_init() {
 	if File_snowfence_v1_snowfence_proto != nil {
 		return
 	}
-	file_snowfence_v1_snowfence_proto_msgTypes[10].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[14].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[18].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[21].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[27].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[31].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[38].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[40].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[0].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[1].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[4].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[9].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[11].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[15].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[19].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[22].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[28].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[32].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[39].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[41].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[42].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[46].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[43].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[47].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   51,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   5,
 		},

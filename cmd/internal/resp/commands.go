@@ -155,7 +155,39 @@ func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Spa
 	return sp, true
 }
 
-// next is SNOWFENCE.NEXT namespace [COUNT n [RUNS]].
+// nextOptions are those of SNOWFENCE.NEXT.
+type nextOptions struct {
+	count, tag *int64 // nil for none
+	runs       bool
+}
+
+// parseNext reads [COUNT n [RUNS]] [TAG t]. wrong is an error for the
+// client, or "".
+func parseNext(args [][]byte) (o nextOptions, wrong string) {
+	for len(args) > 0 {
+		var value **int64
+		switch {
+		case equalFold(args[0], "RUNS") && o.count != nil && !o.runs:
+			o.runs, args = true, args[1:]
+			continue
+		case equalFold(args[0], "COUNT") && o.count == nil:
+			value = &o.count
+		case equalFold(args[0], "TAG") && o.tag == nil:
+			value = &o.tag
+		}
+		if value == nil || len(args) < 2 {
+			return o, "syntax error: SNOWFENCE.NEXT namespace [COUNT n [RUNS]] [TAG t]"
+		}
+		n, err := strconv.ParseInt(string(args[1]), 10, 64)
+		if err != nil {
+			return o, strings.ToUpper(string(args[0])) + " is not an integer"
+		}
+		*value, args = &n, args[2:]
+	}
+	return o, ""
+}
+
+// next is SNOWFENCE.NEXT namespace [COUNT n [RUNS]] [TAG t].
 func (c *conn) next(args [][]byte) {
 	if len(args) < 2 {
 		c.writeError("wrong number of arguments for 'snowfence.next' command")
@@ -183,15 +215,14 @@ func (c *conn) nextMany(args [][]byte) {
 		c.noAuth()
 		return
 	}
-	runs := len(args) == 5 && equalFold(args[4], "RUNS")
-	if !equalFold(args[2], "COUNT") || len(args) != 4 && !runs {
-		c.writeError("syntax error: SNOWFENCE.NEXT namespace [COUNT n [RUNS]]")
+	o, wrong := parseNext(args[2:])
+	if wrong != "" {
+		c.writeError(wrong)
 		return
 	}
-	n, err := strconv.ParseInt(string(args[3]), 10, 64)
-	if err != nil {
-		c.writeError("COUNT is not an integer")
-		return
+	n := int64(1)
+	if o.count != nil {
+		n = *o.count
 	}
 	if err := server.CheckCount(n); err != nil {
 		c.writeFailure(err)
@@ -202,22 +233,23 @@ func (c *conn) nextMany(args [][]byte) {
 		return
 	}
 	room := 8 * n // the text of it comes in pieces
-	if runs {
+	if o.runs {
 		room = sp.RunsRoom(n)
 	}
-	caller := &server.Caller{Identity: c.id, From: c.c.RemoteAddr().String()}
-	defer c.srv.cfg.Service.Ended(caller)
-	if err := c.srv.cfg.Service.Reserve(caller, room); err != nil {
-		c.writeFailure(err)
+	ended, ok := c.reserve(room)
+	if !ok {
 		return
 	}
-	if runs {
-		c.nextRuns(sp, n)
+	defer ended()
+	if o.runs {
+		c.nextRuns(sp, n, o.tag)
 		return
 	}
-	err = sp.Batch(c.srv.life, int(n), func(ids []snowfence.ID) {
+	err := sp.Batch(c.srv.life, int(n), o.tag, func(ids []snowfence.ID) {
 		c.madeIDs += n
-		c.out = appendArray(c.out, len(ids))
+		if o.count != nil {
+			c.out = appendArray(c.out, len(ids))
+		}
 		for len(ids) > 0 && !c.quit {
 			k := min(len(ids), firstBuffer/32)
 			for _, id := range ids[:k] {
@@ -234,8 +266,19 @@ func (c *conn) nextMany(args [][]byte) {
 	}
 }
 
-func (c *conn) nextRuns(sp *server.Space, n int64) {
-	runs, err := sp.Runs(c.srv.life, n)
+// reserve takes room for an answer, until ended is called.
+func (c *conn) reserve(room int64) (ended func(), ok bool) {
+	s, caller := c.srv.cfg.Service, &server.Caller{Identity: c.id, From: c.c.RemoteAddr().String()}
+	if err := s.Reserve(caller, room); err != nil {
+		s.Ended(caller)
+		c.writeFailure(err)
+		return nil, false
+	}
+	return func() { s.Ended(caller) }, true
+}
+
+func (c *conn) nextRuns(sp *server.Space, n int64, tag *int64) {
+	runs, err := sp.Runs(c.srv.life, n, tag)
 	for _, r := range runs {
 		c.madeIDs += r.Len()
 	}
@@ -280,8 +323,9 @@ func decode(c *conn, args [][]byte) {
 	}
 }
 
-// rangeOf is SNOWFENCE.RANGE namespace from to. Times are RFC 3339, or
-// milliseconds since 1970.
+// rangeOf is SNOWFENCE.RANGE namespace from to [WITHIN tag=7]. Times are
+// RFC 3339, or milliseconds since 1970. The reply is low and high, or a
+// list of these where fields stand above the time.
 func rangeOf(c *conn, args [][]byte) {
 	sp, ok := c.authorizedSpace(args[1], server.VerbRead, 1)
 	if !ok {
@@ -289,16 +333,36 @@ func rangeOf(c *conn, args [][]byte) {
 	}
 	from, err := server.ParseTime(string(args[2]))
 	to, err2 := server.ParseTime(string(args[3]))
+	var within map[string]int64
+	if len(args) > 4 {
+		if len(args) != 6 || !equalFold(args[4], "WITHIN") {
+			c.writeError("syntax error: SNOWFENCE.RANGE namespace from to [WITHIN field=number]")
+			return
+		}
+		var err3 error
+		within, err3 = server.ReadWithin(string(args[5]))
+		err2 = errors.Join(err2, err3)
+	}
 	if err = errors.Join(err, err2); err != nil {
 		c.writeFailure(err)
 		return
 	}
-	lo, hi, err := sp.Range(from, to)
+	ended, ok := c.reserve(sp.RangesRoom())
+	if !ok {
+		return
+	}
+	defer ended()
+	list, several, err := sp.Ranges(from, to, within)
 	if err != nil {
 		c.writeFailure(err)
 		return
 	}
-	c.out = appendArray(c.out, 2)
-	c.out = appendID(c.out, lo)
-	c.out = appendID(c.out, hi)
+	if several {
+		c.out = appendArray(c.out, len(list))
+	}
+	for _, r := range list {
+		c.out = appendArray(c.out, 2)
+		c.out = appendID(c.out, snowfence.ID(r.Low))
+		c.out = appendID(c.out, snowfence.ID(r.High))
+	}
 }

@@ -32,7 +32,7 @@ func newTable() []*command {
 		{name: "SELECT", arity: 2, run: selectDB},
 		{name: "SNOWFENCE.DECODE", arity: 3, isQueueable: true, run: decode},
 		{name: "SNOWFENCE.NEXT", arity: -2, isQueueable: true, run: (*conn).next},
-		{name: "SNOWFENCE.RANGE", arity: 4, isQueueable: true, run: rangeOf},
+		{name: "SNOWFENCE.RANGE", arity: -4, isQueueable: true, run: rangeOf},
 		{name: "TTL", arity: 2, key: reads, run: ttl},
 	}
 	for _, c := range t {

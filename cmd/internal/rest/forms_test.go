@@ -41,6 +41,43 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// A tag is in each ID, and fields above the time make several ranges.
+func TestTagAndRanges(t *testing.T) {
+	f := start(t)
+	f.do("PUT", "/v1/orders", `{"layout":"tag=10,time=41,node=6,seq=6"}`)
+	for _, query := range []string{"tag=7", "n=3&tag=7&format=base58", "n=3000&tag=7", "n=500&tag=7&runs=true"} {
+		w := f.do("GET", "/v1/orders/next?"+query, "")
+		var got struct {
+			IDs  []string
+			Runs []struct{ First, Last string }
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.IDs)+len(got.Runs) == 0 {
+			t.Fatalf("%s: %v, %s", query, err, w.Body)
+		}
+		for _, r := range got.Runs {
+			got.IDs = append(got.IDs, r.First, r.Last)
+		}
+		for i, text := range got.IDs {
+			format := strings.TrimPrefix(query, "n=3&tag=7&")
+			if !strings.HasPrefix(format, "format") {
+				format = ""
+			}
+			w := f.do("GET", "/v1/orders/decode/"+text+"?"+format, "")
+			if !strings.Contains(w.Body.String(), `{"name":"tag","value":"7"}`) {
+				t.Fatalf("%s: ID %d, %s: %s", query, i, text, w.Body)
+			}
+		}
+	}
+	const day = "/v1/orders/range?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z"
+	one := `{"ranges":[{"low":"63179566239186944","high":"63179920133586944"}]}`
+	if got := f.do("GET", day+"&within=tag=7", "").Body.String(); strings.TrimSpace(got) != one {
+		t.Errorf("got %s, want %s", got, one)
+	}
+	if got := f.do("GET", day, "").Body.String(); strings.Count(got, "low") != 1024 {
+		t.Errorf("not a range for each tag: %.300s", got)
+	}
+}
+
 // IDs for a time gone by.
 func TestNextAt(t *testing.T) {
 	f := start(t)

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -21,11 +22,12 @@ type nextParams struct {
 	past bool
 	at   time.Time
 	node int64
+	tag  *int64 // nil for none
 }
 
-// nextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true. With
-// &at=2019-05-17T08:30:00Z and perhaps &node=3, the IDs are for a time gone
-// by.
+// nextParams reads ?n=10&format=base58&prefix=ord&tag=7, or
+// ?n=10&runs=true. With &at=2019-05-17T08:30:00Z and perhaps &node=3, the
+// IDs are for a time gone by.
 func (e *exchange) nextParams() (nextParams, error) {
 	q, err := e.readParams()
 	if err != nil {
@@ -57,6 +59,9 @@ func (e *exchange) nextParams() (nextParams, error) {
 	}
 	if err == nil {
 		want.node, err = intParam("node", q.Get("node"), 0)
+	}
+	if err == nil {
+		want.tag, err = tagParam(q)
 	}
 	if err != nil {
 		return nextParams{}, err
@@ -91,6 +96,9 @@ func (h *rest) next(e *exchange) error {
 	if err != nil {
 		return err
 	}
+	if err := sp.CheckTag(want.tag); err != nil {
+		return err
+	}
 	text := prefersText(r.Header) && !want.runs
 	if r.Method == http.MethodHead { // no client would see the IDs
 		h.setHeaders(w, text)
@@ -107,7 +115,7 @@ func (h *rest) next(e *exchange) error {
 	defer h.bufs.Put(buf)
 	enc := idEncoder{form: want.form, text: text}
 	if want.past {
-		ids, err := sp.Backfill(r.Context(), want.at, want.node, n)
+		ids, err := sp.Backfill(r.Context(), want.at, want.node, n, want.tag)
 		if err != nil {
 			return err
 		}
@@ -116,7 +124,7 @@ func (h *rest) next(e *exchange) error {
 		_, _ = w.Write(*buf)
 		return nil
 	}
-	if n == 1 {
+	if n == 1 && want.tag == nil {
 		one, err := sp.Next(r.Context())
 		if err != nil {
 			return err
@@ -127,7 +135,7 @@ func (h *rest) next(e *exchange) error {
 		_, _ = w.Write(*buf) // the client may be gone; its IDs are used up
 		return nil
 	}
-	return sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
+	return sp.Batch(r.Context(), int(n), want.tag, func(ids []snowfence.ID) {
 		sp.Made.Add(n)
 		h.setHeaders(w, text)
 		for whole := n <= chunk; len(ids) > 0; {
@@ -197,8 +205,8 @@ func (e *idEncoder) end(b []byte) []byte {
 	return append(b, "\"]}\n"...)
 }
 
-// stream is GET /v1/{namespace}/stream?format=base58&prefix=ord: a line for
-// each ID until the client has enough.
+// stream is GET /v1/{namespace}/stream?format=base58&prefix=ord&tag=7: a
+// line for each ID until the client has enough.
 func (h *rest) stream(e *exchange) error {
 	w, r, id := e.w, e.r, e.caller.Identity
 	sp, err := h.s.SpaceFor(r.Context(), id, server.VerbIDs, e.subject(), 0)
@@ -213,6 +221,10 @@ func (h *rest) stream(e *exchange) error {
 	if err != nil {
 		return err
 	}
+	tag, err := tagParam(q)
+	if err = cmp.Or(err, sp.CheckTag(tag)); err != nil {
+		return err
+	}
 	if r.Method == http.MethodHead {
 		h.setHeaders(w, true)
 		return nil
@@ -223,7 +235,9 @@ func (h *rest) stream(e *exchange) error {
 	var b []byte
 	enc := idEncoder{form: form, text: true}
 	for started := false; ; started = true {
-		_, err := h.s.Piece(r.Context(), id, sp.Name, chunk, func(ids []snowfence.ID) { b = enc.append(b[:0], ids) })
+		_, err := h.s.Piece(r.Context(), id, sp.Name, chunk, tag, func(ids []snowfence.ID) {
+			b = enc.append(b[:0], ids)
+		})
 		switch {
 		case err != nil && !started:
 			return err

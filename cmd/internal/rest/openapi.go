@@ -228,7 +228,10 @@ func (d *describer) describeField(f protoreflect.FieldDescriptor) object {
 			one = d.refTo(f.Message())
 		}
 	}
-	if f.IsList() {
+	switch {
+	case f.IsMap():
+		one = object{"type": "string", "pattern": "^[a-z0-9-]+=[0-9]+(,[a-z0-9-]+=[0-9]+)*$"}
+	case f.IsList():
 		one = object{"type": "array", "items": one}
 	}
 	if about := comment(f); about != "" {

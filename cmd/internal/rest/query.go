@@ -54,6 +54,15 @@ func intParam(name, text string, missing int64) (int64, error) {
 	return n, nil
 }
 
+// tagParam reads the parameter tag; without it, it returns nil.
+func tagParam(q url.Values) (*int64, error) {
+	if q.Get("tag") == "" {
+		return nil, nil
+	}
+	tag, err := intParam("tag", q.Get("tag"), 0)
+	return &tag, err
+}
+
 // boolParam reads a parameter that is true or false, which it is when it is
 // missing.
 func boolParam(name, text string) (bool, error) {
@@ -73,6 +82,13 @@ func setField(m proto.Message, p param, text string) (err error) {
 	f := r.Descriptor().Fields().ByName(p.field)
 	if f == nil || text == "" {
 		return nil
+	}
+	if f.IsMap() { // the only one has numbers of fields
+		within, err := server.ReadWithin(text)
+		for name, n := range within {
+			r.Mutable(f).Map().Set(protoreflect.ValueOfString(name).MapKey(), protoreflect.ValueOfInt64(n))
+		}
+		return err
 	}
 	var v protoreflect.Value
 	switch f.Kind() {

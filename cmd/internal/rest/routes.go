@@ -40,7 +40,7 @@ func (h *rest) routes() []*route {
 	const (
 		space, numbers = "/v1/{namespace}", "/v1/{name}/sequence"
 		node           = space + "/leases/{node}"
-		next           = "n=count runs format prefix at node"
+		next           = "n=count runs format prefix at node tag"
 		take, some     = "SequenceService/Next", "n=count period runs=without_numbers"
 		nodes          = `{"layout":"snowfence","first_node":0,"last_node":1023}`
 		part           = `{"max":"999999"}, with max, min_range, max_range or after_failover, because nothing else of a ` +
@@ -60,11 +60,11 @@ func (h *rest) routes() []*route {
 		{pattern: "GET " + space + "/next", call: "IDService/Next", query: next, serve: h.next, lines: true},
 		{pattern: "POST " + space + "/next", call: "IDService/Next", query: next, serve: h.next, lines: true},
 		{
-			pattern: "GET " + space + "/stream", call: "IDService/Next", query: "format prefix", serve: h.stream,
+			pattern: "GET " + space + "/stream", call: "IDService/Next", query: "format prefix tag", serve: h.stream,
 			lines: true, streams: true,
 		},
 		{pattern: "GET " + space + "/decode/{id}", call: "IDService/Decode", query: "format prefix"},
-		{pattern: "GET " + space + "/range", call: "IDService/Range", query: "from to"},
+		{pattern: "GET " + space + "/range", call: "IDService/Range", query: "from to within"},
 
 		{pattern: "GET " + space + "/leases", call: "LeaseService/List", query: "after limit held node"},
 		{pattern: "DELETE " + node, call: "LeaseService/ReleaseNode"},

@@ -29,7 +29,7 @@ func (r ids) Next(ctx context.Context, m *pb.NextRequest) (*pb.NextResponse, err
 		if err := r.s.Reserve(server.CallerOf(ctx), sp.RunsRoom(n)); err != nil {
 			return nil, err
 		}
-		runs, err := sp.Runs(ctx, n)
+		runs, err := sp.Runs(ctx, n, m.Tag)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (r ids) Next(ctx context.Context, m *pb.NextRequest) (*pb.NextResponse, err
 	if err := reserveIDs(ctx, r.s, n); err != nil {
 		return nil, err
 	}
-	if err := sp.Batch(ctx, int(n), put(res)); err != nil {
+	if err := sp.Batch(ctx, int(n), m.Tag, put(res)); err != nil {
 		return nil, err
 	}
 	sp.Made.Add(n)
@@ -68,7 +68,7 @@ func (r ids) NextAt(ctx context.Context, m *pb.NextAtRequest) (*pb.NextResponse,
 	if err := reserveIDs(ctx, r.s, n); err != nil {
 		return nil, err
 	}
-	made, err := sp.Backfill(ctx, m.At.AsTime(), m.Node, n)
+	made, err := sp.Backfill(ctx, m.At.AsTime(), m.Node, n, m.Tag)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (r ids) Stream(
 		if m.Count > 0 {
 			n = int64(min(uint64(n), left))
 		}
-		n, err := r.s.Piece(ctx, id, name, n, put(res))
+		n, err := r.s.Piece(ctx, id, name, n, m.Tag, put(res))
 		if err == nil {
 			err = out.Send(res)
 		}
@@ -158,11 +158,17 @@ func (r ids) Range(ctx context.Context, m *pb.RangeRequest) (*pb.RangeResponse, 
 	if !m.From.IsValid() || !m.To.IsValid() {
 		return nil, server.Errorf(server.Invalid, "the times from and to are missing, or out of range")
 	}
-	lo, hi, err := sp.Range(m.From.AsTime(), m.To.AsTime())
+	if err := r.s.Reserve(server.CallerOf(ctx), sp.RangesRoom()); err != nil {
+		return nil, err
+	}
+	list, several, err := sp.Ranges(m.From.AsTime(), m.To.AsTime(), m.Within)
 	if err != nil {
 		return nil, err
 	}
-	return &pb.RangeResponse{Low: int64(lo), High: int64(hi)}, nil
+	if several {
+		return &pb.RangeResponse{Ranges: list}, nil
+	}
+	return &pb.RangeResponse{Low: &list[0].Low, High: &list[0].High}, nil
 }
 
 // NextNumbers is SequenceService.Next.

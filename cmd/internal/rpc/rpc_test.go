@@ -29,6 +29,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	reflectpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // wire is a server over a memory store that tests talk to.
@@ -301,6 +302,64 @@ func TestStream(t *testing.T) {
 	}
 	_, err := w.ids().Next(t.Context(), connect.NewRequest(&pb.NextRequest{Count: 50}))
 	w.wants("more than the burst", err, connect.CodeResourceExhausted, "limit")
+}
+
+// A tag is in each ID of an answer and of a stream. Fields above the time
+// make several ranges.
+func TestTags(t *testing.T) {
+	w := start(t)
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("scatter=1,tag=2,time=41,node=8,seq=8,first=4"))
+	if err == nil {
+		_, err = lease.Namespaces(w.service.Store()).Create(t.Context(), "orders", scheme, nil)
+	}
+	if err == nil {
+		_, err = lease.Namespaces(w.service.Store()).AllowBackfill(t.Context(), "orders", 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, tag, wrong := w.ids(), int64(3), int64(4)
+	tagged := func(what string, m *pb.NextResponse, n int) {
+		t.Helper()
+		for _, r := range m.Runs {
+			m.Ids = append(m.Ids, r.First, r.Last)
+		}
+		if len(m.Ids) != n {
+			t.Errorf("%s: %d IDs", what, len(m.Ids))
+		}
+		for _, id := range m.Ids {
+			if p, err := scheme.Decode(snowfence.ID(id)); err != nil || p.Tag != tag {
+				t.Errorf("%s: %+v, %v", what, p, err)
+			}
+		}
+	}
+	at := timestamppb.New(time.Now().Add(-time.Hour))
+	many, err := c.Next(t.Context(), connect.NewRequest(&pb.NextRequest{Namespace: "orders", Count: 20, Tag: &tag}))
+	runs, err2 := c.Next(t.Context(), connect.NewRequest(&pb.NextRequest{Namespace: "orders", Runs: true, Tag: &tag}))
+	past, err3 := c.NextAt(t.Context(), connect.NewRequest(&pb.NextAtRequest{Namespace: "orders", At: at, Tag: &tag}))
+	nine := &pb.StreamRequest{Namespace: "orders", Count: 9, Tag: &tag}
+	stream, err4 := c.Stream(t.Context(), connect.NewRequest(nine))
+	if err := errors.Join(err, err2, err3, err4); err != nil || !stream.Receive() {
+		t.Fatal(err)
+	}
+	tagged("next", many.Msg, 20)
+	tagged("runs", runs.Msg, 2)
+	tagged("the past", past.Msg, 1)
+	tagged("stream", stream.Msg(), 9)
+	for _, name := range []string{"orders", "default"} {
+		_, err = c.Next(t.Context(), connect.NewRequest(&pb.NextRequest{Namespace: name, Tag: &wrong}))
+		w.wants(name, err, connect.CodeInvalidArgument, "invalid")
+	}
+	r, err := c.Range(t.Context(), connect.NewRequest(&pb.RangeRequest{
+		Namespace: "orders", From: at, To: timestamppb.Now(), Within: map[string]int64{"tag": tag},
+	}))
+	if err != nil || len(r.Msg.Ranges) != 2 || r.Msg.Low != nil || past.Msg.Ids[0]>>57 != r.Msg.Ranges[0].Low>>57 {
+		t.Errorf("ranges %v, %v", r, err)
+	}
+	r, err = c.Range(t.Context(), connect.NewRequest(&pb.RangeRequest{From: at, To: timestamppb.Now()}))
+	if err != nil || r.Msg.Ranges != nil || r.Msg.GetLow() == 0 || r.Msg.GetHigh() < r.Msg.GetLow() {
+		t.Errorf("range %v, %v", r, err)
+	}
 }
 
 func until(t *testing.T, what string, ok func() bool) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,9 +22,10 @@ type backfills struct {
 // maxBackfills is how many nodes are kept; no server needs many.
 const maxBackfills = 64
 
-// Backfill returns n IDs for a time gone by, of a node without a holder.
-func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64) ([]snowfence.ID, error) {
-	if err := CheckCount(n); err != nil {
+// Backfill returns n IDs for a time gone by, of a node without a holder,
+// with the tag if that is not nil.
+func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64, tag *int64) ([]snowfence.ID, error) {
+	if err := cmp.Or(CheckCount(n), sp.CheckTag(tag)); err != nil {
 		return nil, err
 	}
 	ctx, cancel := withStoreTimeout(ctx)
@@ -46,7 +48,7 @@ func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64) ([]s
 		return nil, err
 	}
 	sp.Made.Add(n)
-	return ids, nil
+	return ids, sp.setTag(ids, tag)
 }
 
 func (sp *Space) openBackfill(ctx context.Context, node int64) (*lease.Backfill, error) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
@@ -48,18 +49,56 @@ func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error
 	return n, sp.endedError(err)
 }
 
-// Runs returns n new IDs as runs. On an error the runs are good all the
-// same.
-func (sp *Space) Runs(ctx context.Context, n int64) ([]snowfence.Run, error) {
+// Runs returns n new IDs as runs, with the tag if that is not nil. On an
+// error the runs are good all the same.
+func (sp *Space) Runs(ctx context.Context, n int64, tag *int64) ([]snowfence.Run, error) {
 	if sp.Scheme().Encrypted() {
 		return nil, Errorf(Invalid, "namespace %q is encrypted: its IDs have no runs", sp.Name)
+	}
+	if err := sp.CheckTag(tag); err != nil {
+		return nil, err
 	}
 	g, err := sp.generator(ctx)
 	if err != nil {
 		return nil, err
 	}
 	runs, err := g.Runs(ctx, nil, n)
+	for i, r := range runs {
+		ends := []snowfence.ID{r.First, r.Last}
+		err = cmp.Or(err, sp.setTag(ends, tag))
+		runs[i].First, runs[i].Last = ends[0], ends[1]
+	}
 	return runs, sp.endedError(err)
+}
+
+// CheckTag refuses a tag that IDs of the namespace cannot have; nil is
+// none.
+func (sp *Space) CheckTag(tag *int64) error {
+	l, _ := sp.Layout()
+	switch bits := l.Bits(snowfence.FieldTag); {
+	case tag == nil:
+		return nil
+	case bits == 0:
+		return Errorf(Invalid, "IDs of namespace %q have no tag: leave tag out, or take a namespace whose layout has "+
+			"one, such as time=41,tag=10,node=6,seq=6", sp.Name)
+	case *tag < 0 || *tag>>bits != 0:
+		return Errorf(Invalid, "tag %d: IDs of namespace %q have tags from 0 to %d", *tag, sp.Name, uint64(1)<<bits-1)
+	}
+	return nil
+}
+
+// setTag gives new IDs a tag that was checked.
+func (sp *Space) setTag(ids []snowfence.ID, tag *int64) (err error) {
+	if tag == nil {
+		return nil
+	}
+	s := sp.Scheme()
+	for i := range ids {
+		if ids[i], err = s.Tag(ids[i], *tag); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endedError replaces the error of a generator that was closed since its
@@ -79,17 +118,62 @@ func CheckCount(n int64) error {
 	return nil
 }
 
-// Range returns the half-open range of IDs of a span of time.
-func (sp *Space) Range(from, to time.Time) (lo, hi snowfence.ID, err error) {
-	if l := sp.Scheme().Layout(); l.Cipher == snowfence.Plain && l.Fields[0].Name != snowfence.FieldTime {
-		return 0, 0, Errorf(Invalid, "%s stands above the time, so a span of time has several ranges of IDs: "+
-			"snowfence range --layout %s lists them", l.Fields[0].Name, l)
+// maxRanges bounds an answer with ranges: as many as scatter values can be.
+const maxRanges = 1 << 12
+
+// Ranges returns the half-open ranges of IDs of a span of time: one, or one
+// for each value of the fields above the time. several reports whether the
+// layout has such fields; within fixes some of them.
+func (sp *Space) Ranges(
+	from, to time.Time, within map[string]int64,
+) (list []*pb.IDRange, several bool, err error) {
+	s := sp.Scheme()
+	several = !s.Encrypted() && sp.layout.Fields[0].Name != snowfence.FieldTime
+	if !several && len(within) == 0 {
+		lo, hi, err := s.Range(from, to)
+		if err != nil {
+			return nil, false, kindError{Invalid, err}
+		}
+		return []*pb.IDRange{{Low: int64(lo), High: int64(hi)}}, false, nil
 	}
-	lo, hi, err = sp.Scheme().Range(from, to)
+	all, err := s.Ranges(from, to, within)
 	if err != nil {
-		err = kindError{Invalid, err}
+		return nil, several, kindError{Invalid, err}
 	}
-	return lo, hi, err
+	for lo, hi := range all {
+		if len(list) == maxRanges {
+			return nil, several, Errorf(Invalid, "these are more than %d ranges of IDs: give within the number of a "+
+				"field above the time, as in tag=7", maxRanges)
+		}
+		list = append(list, &pb.IDRange{Low: int64(lo), High: int64(hi)})
+	}
+	return list, several, nil
+}
+
+// RangesRoom is what the answer of Ranges takes at most, in bytes.
+func (sp *Space) RangesRoom() int64 {
+	ranges := int64(1)
+	for _, f := range sp.layout.Fields {
+		if f.Name == snowfence.FieldTime {
+			break
+		}
+		ranges = min(ranges<<f.Bits, maxRanges)
+	}
+	return 160 * ranges
+}
+
+// ReadWithin reads numbers of fields, as in tag=7,node=3.
+func ReadWithin(text string) (map[string]int64, error) {
+	within := map[string]int64{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if _, twice := within[name]; err != nil || twice {
+			return nil, Errorf(Invalid, "within %s: write fields and their numbers, as in tag=7,node=3", Clip(text))
+		}
+		within[name] = n
+	}
+	return within, nil
 }
 
 // Decode takes an ID apart.
@@ -99,10 +183,11 @@ func (sp *Space) Decode(id snowfence.ID) (snowfence.Parts, error) { return sp.Sc
 // service for it again.
 func (sp *Space) Stale() bool { return sp.stale.Load() }
 
-// Batch makes n IDs and calls use with all of them, once. The slice is not
-// to be kept. Where use sends many, [Service.Reserve] comes first.
-func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) error {
-	if err := CheckCount(int64(n)); err != nil {
+// Batch makes n IDs, with the tag if that is not nil, and calls use with
+// all of them, once. The slice is not to be kept. Where use sends many,
+// [Service.Reserve] comes first.
+func (sp *Space) Batch(ctx context.Context, n int, tag *int64, use func([]snowfence.ID)) error {
+	if err := cmp.Or(CheckCount(int64(n)), sp.CheckTag(tag)); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil { // a client that asks and leaves, again and again, costs nothing here
@@ -112,6 +197,9 @@ func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) err
 	defer done()
 	if got, err := sp.Fill(ctx, ids); err != nil {
 		return fmt.Errorf("after %d of %d IDs: %w", got, n, err)
+	}
+	if err := sp.setTag(ids, tag); err != nil {
+		return err
 	}
 	use(ids)
 	return nil

@@ -69,7 +69,7 @@ func TestKinds(t *testing.T) {
 	_, badTicket := ReadTicket([]byte("{}"))
 	_, badTime := ParseTime("yesterday")
 	_, badID := sp.Decode(-1)
-	_, _, backwards := sp.Range(time.Unix(2, 0), time.Unix(1, 0))
+	_, _, backwards := sp.Ranges(time.Unix(2, 0), time.Unix(1, 0), nil)
 	if err := create("scattered", "scatter=2,time=41,node=10,seq=10", 0, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, several := scattered.Range(time.Unix(1, 0), time.Unix(2, 0))
+	_, _, absent := scattered.Ranges(time.Unix(1, 0), time.Unix(2, 0), map[string]int64{"tag": 1})
 	for _, c := range []struct {
 		what string
 		err  error
@@ -86,7 +86,7 @@ func TestKinds(t *testing.T) {
 		{"no namespace", space("nowhere"), NoNamespace},
 		{"name with a blank", space("a b"), Invalid},
 		{"empty name", space(""), Invalid},
-		{"a time of several ranges", several, Invalid},
+		{"ranges within a field that is not there", absent, Invalid},
 		{"long name", space(fmt.Sprintf("%065d", 0)), Invalid},
 		{"created with a bad name", create("a/b", "twitter", 0, 0), Invalid},
 		{"created with a bad layout", create("x", "time=99", 0, 0), Invalid},
@@ -114,7 +114,7 @@ func TestKinds(t *testing.T) {
 		{"bad time", badTime, Invalid},
 		{"bad ID", badID, Invalid},
 		{"range backwards", backwards, Invalid},
-		{"batch of none", sp.Batch(ctx, 0, nil), Invalid},
+		{"batch of none", sp.Batch(ctx, 0, nil, nil), Invalid},
 		{"store that is unreachable", fmt.Errorf("dial tcp: connection refused"), Unavailable},
 		{"own lease lost", fmt.Errorf("%w: %w", snowfence.ErrFenced, store.ErrLost), Unavailable},
 		{"own lease for another layout", fmt.Errorf("%w: %w", lease.ErrEnded, lease.ErrMismatch), Unavailable},

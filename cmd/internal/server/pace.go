@@ -55,7 +55,7 @@ func (s *Service) SetReady(judge func() error) { s.readiness.Store(&judge) }
 // of the caller lets through. It calls use with them once, and returns how
 // many. The layout and the rights may have changed since the last piece.
 func (s *Service) Piece(
-	ctx context.Context, id *Identity, name string, n int64, use func([]snowfence.ID),
+	ctx context.Context, id *Identity, name string, n int64, tag *int64, use func([]snowfence.ID),
 ) (int64, error) {
 	if err := context.Cause(ctx); err != nil { // the client is gone, or the server stops
 		return 0, err
@@ -65,7 +65,7 @@ func (s *Service) Piece(
 		n, err = id.Pace(ctx, n)
 	}
 	if err == nil {
-		err = sp.Batch(ctx, int(n), use)
+		err = sp.Batch(ctx, int(n), tag, use)
 	}
 	if err != nil {
 		return 0, err

@@ -77,7 +77,7 @@ func TestBatchesOfAllLengths(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for _, n := range []int{1, smallBatch, smallBatch + 1, 5000, 1024, 20_000, 3000} {
-				err := sp.Batch(t.Context(), n, func(ids []snowfence.ID) {
+				err := sp.Batch(t.Context(), n, nil, func(ids []snowfence.ID) {
 					mu.Lock()
 					defer mu.Unlock()
 					for _, id := range ids {
@@ -99,7 +99,7 @@ func TestBatchesOfAllLengths(t *testing.T) {
 	all.Wait()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := sp.Batch(gone, 10, func([]snowfence.ID) { t.Error("made for no caller") }); err == nil {
+	if err := sp.Batch(gone, 10, nil, func([]snowfence.ID) { t.Error("made for no caller") }); err == nil {
 		t.Error("a batch for who is gone")
 	}
 }

@@ -103,7 +103,7 @@ const (
 
 // IDServiceClient is a client for the snowfence.v1.IDService service.
 type IDServiceClient interface {
-	// Next returns new IDs, increasing. A million take 8 MB: gRPC clients, whose limit for a message is mostly 4 MiB, ask for at most 500,000, or raise theirs.
+	// Next returns new IDs. Those with the same bits above the time increase. A million take 8 MB: gRPC clients, whose limit for a message is mostly 4 MiB, ask for at most 500,000, or raise theirs.
 	Next(context.Context, *connect.Request[snowfencev1.NextRequest]) (*connect.Response[snowfencev1.NextResponse], error)
 	// NextAt returns IDs for a time gone by, where the namespace allows them.
 	NextAt(context.Context, *connect.Request[snowfencev1.NextAtRequest]) (*connect.Response[snowfencev1.NextResponse], error)
@@ -197,7 +197,7 @@ func (c *iDServiceClient) Range(ctx context.Context, req *connect.Request[snowfe
 
 // IDServiceHandler is an implementation of the snowfence.v1.IDService service.
 type IDServiceHandler interface {
-	// Next returns new IDs, increasing. A million take 8 MB: gRPC clients, whose limit for a message is mostly 4 MiB, ask for at most 500,000, or raise theirs.
+	// Next returns new IDs. Those with the same bits above the time increase. A million take 8 MB: gRPC clients, whose limit for a message is mostly 4 MiB, ask for at most 500,000, or raise theirs.
 	Next(context.Context, *connect.Request[snowfencev1.NextRequest]) (*connect.Response[snowfencev1.NextResponse], error)
 	// NextAt returns IDs for a time gone by, where the namespace allows them.
 	NextAt(context.Context, *connect.Request[snowfencev1.NextAtRequest]) (*connect.Response[snowfencev1.NextResponse], error)

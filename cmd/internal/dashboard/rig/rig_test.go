@@ -200,7 +200,7 @@ func (r *rig) ids(ns string, n int) error {
 		return err
 	}
 	began := time.Now()
-	if err := sp.Batch(ctx, n, func([]snowfence.ID) {}); err != nil {
+	if err := sp.Batch(ctx, n, nil, func([]snowfence.ID) {}); err != nil {
 		return err
 	}
 	sp.Made.Add(int64(n))

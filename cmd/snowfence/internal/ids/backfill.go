@@ -57,6 +57,10 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 	if f.format == "" && l.Cipher != snowfence.Plain && !f.json {
 		format.encodings[0] = snowfence.Base32Hex
 	}
+	setTag, err := f.tagger(s)
+	if err != nil {
+		return err
+	}
 	node := int64(0) // it has no holder: any will do
 	if f.node.node != "" {
 		if node, _, err = command.ParseNode(ctx, s, f.node.node); err != nil {
@@ -80,6 +84,9 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 		ids, err := b.NewAt(ctx, times...)
 		if err != nil {
 			return explainBackfill(e, f, err)
+		}
+		if err := setTag(ids); err != nil {
+			return err
 		}
 		text = format.append(text[:0], ids)
 		if _, err := e.Stdout.Write(text); err != nil {

@@ -2,10 +2,12 @@ package ids
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
@@ -27,6 +29,7 @@ type newFlags struct {
 	stateDir  string
 	slice     string
 	at        string
+	tag       string
 	after     string
 	wait      time.Duration
 	json      bool
@@ -55,6 +58,7 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
   snowfence new --node 5 --state-file /var/lib/app/node5 --slice 32-63
   snowfence new --namespace zones --layout twitter --within datacenter=env:ZONE
   snowfence new --namespace orders --at 2019-05-17T08:30:00Z -n 3
+  snowfence new --namespace tenants --layout time=41,tag=10,node=6,seq=6 --tag 7
   snowfence new --namespace users --layout randflake --secret-file id.key`,
 		Args: cobra.NoArgs,
 	}
@@ -74,6 +78,7 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 		"that several machines share a node; overlaps between machines are not noticed")
 	fs.StringVar(&f.at, "at", "", "IDs for this `time` gone by (RFC 3339), or with - for each line of standard input; "+
 		"the namespace must allow it (\"snowfence namespace change --backfill\"), and no node is leased")
+	fs.StringVar(&f.tag, "tag", "", "a `number` of yours in each ID, if the layout has a tag (default: 0)")
 	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+
 		"after this `time` (RFC 3339, or from now on, as in 3s), which must be later than all its old IDs")
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
@@ -108,6 +113,10 @@ func newIDs(ctx context.Context, e *command.Env, f *newFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.giveBack()) }()
+	setTag, err := f.tagger(src.fence.Scheme())
+	if err != nil {
+		return err
+	}
 	layout := src.fence.Scheme().Layout()
 	if f.format == "" && layout.Cipher != snowfence.Plain && !f.json {
 		format.encodings[0] = snowfence.Base32Hex // half of them are negative as decimals
@@ -130,7 +139,45 @@ func newIDs(ctx context.Context, e *command.Env, f *newFlags) (err error) {
 		}
 	}
 	explainRate(e, layout, f)
-	return stream(ctx, g, format, e.Stdout, f.count)
+	return stream(ctx, tagged{g, setTag}, format, e.Stdout, f.count)
+}
+
+// tagger returns what gives new IDs the tag of the command line, if there
+// is one.
+func (f *newFlags) tagger(s *snowfence.Scheme) (func([]snowfence.ID) error, error) {
+	if f.tag == "" {
+		return func([]snowfence.ID) error { return nil }, nil
+	}
+	tag, err := strconv.ParseInt(f.tag, 10, 64)
+	if err != nil {
+		return nil, command.Usagef("--tag %s: give a number from 0 up", f.tag)
+	}
+	first, err := s.Compose(snowfence.Parts{})
+	if err == nil {
+		_, err = s.Tag(first, tag)
+	}
+	if err != nil {
+		return nil, command.Usagef("--tag: %w", err)
+	}
+	return func(ids []snowfence.ID) (err error) {
+		for i := range ids {
+			if ids[i], err = s.Tag(ids[i], tag); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// tagged makes IDs with a tag.
+type tagged struct {
+	filler
+	setTag func([]snowfence.ID) error
+}
+
+func (t tagged) Fill(ctx context.Context, dst []snowfence.ID) (int, error) {
+	n, err := t.filler.Fill(ctx, dst)
+	return n, cmp.Or(err, t.setTag(dst[:n]))
 }
 
 // streamBatch is how many IDs are made and written at once.

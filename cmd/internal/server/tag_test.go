@@ -1,0 +1,69 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Each way to get IDs gives all of them the tag. A tag that they cannot
+// have takes nothing.
+func TestTags(t *testing.T) {
+	s := newService(t, newStore(t, "plain"), Options{Lead: 1 << 20})
+	create(t, s.Store(), "tagged", "tag=3,time=41,node=6,seq=6")
+	create(t, s.Store(), "last", "scatter=2,time=41,node=6,seq=2,tag=3")
+	for name, c := range map[string]struct {
+		tag int64
+		why string
+	}{"plain": {0, "leave tag out"}, "tagged": {8, "from 0 to 7"}, "last": {-1, "from 0 to 7"}} {
+		sp, err := s.Space(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, runs := sp.Runs(t.Context(), 10, &c.tag)
+		_, past := sp.Backfill(t.Context(), time.Now(), 0, 1, &c.tag)
+		for _, err := range []error{runs, past, sp.Batch(t.Context(), 1, &c.tag, nil), sp.CheckTag(&c.tag)} {
+			if KindOf(err) != Invalid || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("%s: tag %d: %v", name, c.tag, err)
+			}
+		}
+		if sp.gen.Load() != nil {
+			t.Errorf("%s: a generator was asked", name)
+		}
+	}
+	for _, name := range []string{"tagged", "last"} {
+		sp, err := s.Space(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[snowfence.ID]bool{}
+		check := func(ids []snowfence.ID, tag int64) {
+			for _, id := range ids {
+				p, err := sp.Decode(id)
+				bare, err2 := sp.Scheme().Tag(id, 0)
+				if err != nil || err2 != nil || p.Tag != tag || seen[bare] {
+					t.Fatalf("%s: %d with the tag %d: %+v, %v, %v", name, id, tag, p, err, err2)
+				}
+				seen[bare] = true
+			}
+		}
+		for tag := range int64(8) {
+			for _, n := range []int{1, 300} {
+				if err := sp.Batch(t.Context(), n, &tag, func(ids []snowfence.ID) { check(ids, tag) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			runs, err := sp.Runs(t.Context(), 300, &tag)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range runs {
+				for id := range r.All() {
+					check([]snowfence.ID{id}, tag)
+				}
+			}
+		}
+	}
+}
