@@ -74,13 +74,6 @@ func (p Prefix) Masked(m *Mask) Prefix {
 	return p
 }
 
-func (p Prefix) err() error {
-	if fault := p.fault(); fault != "" {
-		return fmt.Errorf("snowfence: %w: %s", snowfence.ErrKey, fault)
-	}
-	return nil
-}
-
 // fault says why the prefix can write no ID; "" if it can.
 func (p Prefix) fault() string {
 	switch {
@@ -92,13 +85,11 @@ func (p Prefix) fault() string {
 	return ""
 }
 
-// Append appends the name, _ and the text of id to dst. If the prefix is
-// not usable, it appends the reason in brackets.
-func (p Prefix) Append(dst []byte, id snowfence.ID) []byte {
+func (p Prefix) err() error {
 	if fault := p.fault(); fault != "" {
-		return fmt.Appendf(dst, "!(%s)", fault)
+		return fmt.Errorf("snowfence: %w: %s", snowfence.ErrKey, fault)
 	}
-	return p.enc.Append(append(dst, p.text...), p.shown(id))
+	return nil
 }
 
 // shown returns the ID that the text has.
@@ -107,6 +98,15 @@ func (p Prefix) shown(id snowfence.ID) snowfence.ID {
 		return p.mask.Public(id)
 	}
 	return id
+}
+
+// Append appends the name, _ and the text of id to dst. If the prefix is
+// not usable, it appends the reason in brackets.
+func (p Prefix) Append(dst []byte, id snowfence.ID) []byte {
+	if fault := p.fault(); fault != "" {
+		return fmt.Appendf(dst, "!(%s)", fault)
+	}
+	return p.enc.Append(append(dst, p.text...), p.shown(id))
 }
 
 // Encode returns the text that Append appends.

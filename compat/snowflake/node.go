@@ -39,38 +39,6 @@ type settings struct {
 // ID.Step mean; nil before the first.
 var latest atomic.Pointer[settings]
 
-// options are for all nodes. Systems wake a waiting thread up to a
-// millisecond late. A lead of one keeps the rate at a full sequence a
-// millisecond all the same.
-func options() process.Options { return process.Options{Lead: 1} }
-
-// Node makes the IDs of one node number. It is safe for concurrent use. The
-// zero value has no number: its calls fail, and Generate panics with that
-// error.
-type Node struct{ handle *process.Handle }
-
-// NewNode returns a node with the present Epoch, NodeBits and StepBits.
-// Nodes with the same number in one process never repeat an ID. Nothing
-// checks whether another process has the number: see [NewNodeOn].
-//
-// An error matching [ErrOverlap] means that this process uses other
-// settings that could make the same IDs, or a fence with the number.
-func NewNode(node int64) (*Node, error) {
-	s, err := present()
-	if err != nil {
-		return nil, err
-	}
-	latest.Store(s)
-	if node < 0 || node >= s.scheme.Nodes() {
-		return nil, errors.New("Node number must be between 0 and " + strconv.FormatInt(s.scheme.Nodes()-1, 10))
-	}
-	h, err := process.Open(s.scheme, node, options())
-	if err != nil {
-		return nil, err
-	}
-	return &Node{h}, nil
-}
-
 // present returns the settings of now.
 func present() (*settings, error) {
 	s := latest.Load()
@@ -101,6 +69,38 @@ func present() (*settings, error) {
 		return nil, fmt.Errorf("snowflake: Epoch %d: %w", s.epoch, err)
 	}
 	return s, nil
+}
+
+// options are for all nodes. Systems wake a waiting thread up to a
+// millisecond late. A lead of one keeps the rate at a full sequence a
+// millisecond all the same.
+func options() process.Options { return process.Options{Lead: 1} }
+
+// Node makes the IDs of one node number. It is safe for concurrent use. The
+// zero value has no number: its calls fail, and Generate panics with that
+// error.
+type Node struct{ handle *process.Handle }
+
+// NewNode returns a node with the present Epoch, NodeBits and StepBits.
+// Nodes with the same number in one process never repeat an ID. Nothing
+// checks whether another process has the number: see [NewNodeOn].
+//
+// An error matching [ErrOverlap] means that this process uses other
+// settings that could make the same IDs, or a fence with the number.
+func NewNode(node int64) (*Node, error) {
+	s, err := present()
+	if err != nil {
+		return nil, err
+	}
+	latest.Store(s)
+	if node < 0 || node >= s.scheme.Nodes() {
+		return nil, errors.New("Node number must be between 0 and " + strconv.FormatInt(s.scheme.Nodes()-1, 10))
+	}
+	h, err := process.Open(s.scheme, node, options())
+	if err != nil {
+		return nil, err
+	}
+	return &Node{h}, nil
 }
 
 // NewNodeOn returns a node over a fence, such as a state file or a lease,

@@ -75,21 +75,26 @@ class Generator:
         return self._wait(1)[0]
 
     def take(self, n: int) -> List[int]:
-        """Makes n IDs, in increasing order. It waits for max_wait at most until there are more."""
+        """Makes n IDs. Those with the same bits above the time increase. It waits for max_wait at most until there are
+        more."""
         check_number("n", n, 0, 1_000_000, _MANY)
         ids: List[int] = []
         while len(ids) < n:
             ids += self._wait(n - len(ids))
         return ids
 
-    def _wait(self, n: int) -> List[int]:
+    def next_for(self, tag: int) -> int:
+        """Makes an ID with a number of the caller in the field tag. One that does not fit uses up no ID."""
+        return self._wait(1, tag)[0]
+
+    def _wait(self, n: int, tag: Optional[int] = None) -> List[int]:
         """Makes 1 to n IDs, and waits for the first one."""
         end = clock() + self._max_wait
         while True:
             lease = self._lease
             lease.start()
             with lease.lock:
-                ids = self._try(n)
+                ids = self._try(n) if tag is None else self._try_for(tag)
                 if not ids:
                     lease.changed.wait(self._pause(end))
             if ids and lease is self._lease:  # a handler of a signal may have forked
@@ -116,6 +121,14 @@ class Generator:
             self._fresh = clock() + self._lease.fresh()
         return ids[:n]
 
+    def _try_for(self, tag: int) -> List[int]:
+        """Makes an ID with a tag, if there is one. It needs the lock, so that its layout stays until then."""
+        layout = self._lease.stamps.layout
+        if layout is None:
+            return self._try(1)
+        layout.check_tag(tag)
+        return [layout.tag(id, tag) for id in self._try(1)]
+
     def _pause(self, end: float) -> float:
         """Returns for how long to wait for an ID, in seconds. It raises what is wrong when max_wait is over."""
         missing, now = self._lease.missing(), clock()
@@ -128,6 +141,10 @@ class Generator:
         """Makes an ID, as next does, and lets other tasks run while it waits."""
         return (await self._wait_async(1))[0]
 
+    async def next_for_async(self, tag: int) -> int:
+        """Makes an ID with a tag, as next_for does."""
+        return (await self._wait_async(1, tag))[0]
+
     async def take_async(self, n: int) -> List[int]:
         """Makes n IDs, as take does."""
         check_number("n", n, 0, 1_000_000, _MANY)
@@ -136,13 +153,13 @@ class Generator:
             ids += await self._wait_async(n - len(ids))
         return ids
 
-    async def _wait_async(self, n: int) -> List[int]:
+    async def _wait_async(self, n: int, tag: Optional[int] = None) -> List[int]:
         end = clock() + self._max_wait
         while True:
             lease = self._lease
             lease.start()
             with lease.lock:
-                ids = self._try(n)
+                ids = self._try(n) if tag is None else self._try_for(tag)
                 pause = 0.0 if ids else self._pause(end)
             if ids and lease is self._lease:
                 return ids

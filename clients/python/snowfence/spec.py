@@ -58,6 +58,11 @@ def _top(fields: List[Tuple[str, int]]) -> int:
     return (1 << dict(fields).get("seq", 0)) - 1
 
 
+def _above(names: List[str]) -> List[str]:
+    """Returns the names above the time."""
+    return names[:names.index("time")] if "time" in names else []
+
+
 def parse(text: str) -> Spec:
     """Reads the name of a known layout, or a spec such as "time=41,node=10,seq=12,epoch=2025-01-01,tick=1ms"."""
     text = NAMED.get(text, text)
@@ -84,8 +89,9 @@ def parse(text: str) -> Spec:
     if "order" in other:
         if other["order"] not in ("node-first", "node-last"):
             refuse("order is node-first or node-last")
-        side = -1 if other["order"] == "node-first" else 1
-        fields.sort(key=lambda f: {"key": -3, "time": -2}.get(f[0], side if is_part(f[0]) else 0))
+        side, names = -1 if other["order"] == "node-first" else 1, [f[0] for f in fields]
+        ranks = {"key": -3, "scatter": -2, "time": -2, "tag": -2 if "tag" in _above(names) else 0}
+        fields.sort(key=lambda f: ranks.get(f[0], side if is_part(f[0]) else 0))
     try:
         epoch, tick = _instant(other.get("epoch", "2025-01-01")), _nanoseconds(other.get("tick", "1ms"))
         first, last = (_number(other.get(k, d)) for k, d in (("first", "0"), ("last", str(_top(fields)))))
@@ -101,11 +107,14 @@ def parse(text: str) -> Spec:
 def _wrong(s: Spec) -> str:
     """Says which rule a spec breaks, or nothing."""
     names, bits = [f[0] for f in s.fields], dict(s.fields)
-    width, key = sum(bits.values()), bits.get("key", 0)
+    width, key, scatter = sum(bits.values()), bits.get("key", 0), bits.get("scatter", 0)
     for ok, why in (
         (len(bits) == len(names), "a field stands twice"),
-        (names[names.count("key"):][:1] == ["time"] and "key" not in names[1:],
-         "time is the first field, or stands after key"),
+        ("key" not in names[1:], "key is the first field"),
+        (not {"seq", "rollback"} & set(_above(names)), "seq and rollback stand below the time"),
+        (not scatter or "scatter" in _above(names), "scatter stands above the time"),
+        (scatter <= 12 and scatter + bits.get("seq", 0) <= 53, "scatter has at most 12 bits, and 53 together with seq"),
+        (not scatter or not s.cipher, "a cipher needs no scatter"),
         (1 <= bits.get("time", 0) <= 62, "time has 1 to 62 bits"),
         (bits.get("seq", 0) <= 53 and bits.get("rollback", 0) <= 6 and key <= 16, "a field is too wide"),
         (width <= 64, f"it has {width} bits, more than 64"),

@@ -10,8 +10,9 @@ from .layout import Layout
 class Stamps:
     """Makes the IDs of one grant at a time. One thread at a time may use it.
 
-    The invariant: each ID has a tick in [start, until) of the grant, and of a node no pair of tick and sequence number
-    comes twice, because the last pair only goes up. The last pairs of all nodes are kept, also over a loss.
+    The invariant: each ID has a tick in [start, until) of the grant, and of a node no pair of tick and slot comes twice,
+    because the last pair only goes up. The last pairs of all nodes are kept, also over a loss. A slot is a scatter value
+    and a sequence number: Layout.ids says which.
     """
 
     def __init__(self, lead: int) -> None:
@@ -19,14 +20,14 @@ class Stamps:
         self.layout: Optional[Layout] = None
         self.node = 0
         self.start = self.until = 0  # until is 0 without a grant
-        self.tick, self._sequence = -1, 0
+        self.tick, self._slot = -1, 0
         self._last: Dict[Tuple[str, int], Tuple[int, int]] = {}
 
     def grant(self, layout: Layout, node: int, start: int, until: int) -> None:
         """Begins a grant, or goes on with a renewed one."""
         if self.layout is not None:
-            self._last[str(self.layout), self.node] = self.tick, self._sequence
-        self.tick, self._sequence = self._last.get((str(layout), node), (-1, layout.last))
+            self._last[str(self.layout), self.node] = self.tick, self._slot
+        self.tick, self._slot = self._last.get((str(layout), node), (-1, layout.slots - 1))
         self.layout, self.node, self.start, self.until = layout, node, start, until
 
     def lost(self) -> None:
@@ -42,19 +43,19 @@ class Stamps:
         """Makes up to n IDs at the tick now of the clock: as many as grant and clock allow."""
         ids: List[int] = []
         while len(ids) < n and self.layout is not None:
-            tick, sequence = self.tick, self._sequence + 1
-            if sequence > self.layout.last:
-                tick, sequence = tick + 1, self.layout.first
+            tick, slot = self.tick, self._slot + 1
+            if slot == self.layout.slots:
+                tick, slot = tick + 1, 0
             if max(now, self.start) > tick:
-                tick, sequence = max(now, self.start), self.layout.first
+                tick, slot = max(now, self.start), 0
             if tick >= self.until or tick > now + self.lead:
                 break
-            end = min(sequence + n - len(ids), self.layout.last + 1)
-            self.tick, self._sequence = tick, end - 1  # before the IDs exist: an error between loses some
-            ids += self.layout.ids(tick, self.node, sequence, end)
+            end = min(slot + n - len(ids), slot - slot % self.layout.turn + self.layout.turn)
+            self.tick, self._slot = tick, end - 1  # before the IDs exist: an error between loses some
+            ids += self.layout.ids(tick, self.node, slot, end)
         return ids
 
     def next_tick(self, now: int) -> int:
         """Returns the tick of the next ID at the tick now of the clock, wherever the grant ends."""
-        full = self.layout is not None and self._sequence >= self.layout.last
+        full = self.layout is not None and self._slot == self.layout.slots - 1
         return max(self.tick + full, self.start, now)

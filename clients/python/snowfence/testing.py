@@ -87,7 +87,9 @@ class Kit(Generator):
             until = max(self._known.tick_at(self._clock + _TTL) + 1, s.until)
             s.grant(self._known, self._node, now if s.until == 0 else s.start, until)
 
-    def _wait(self, n: int) -> List[int]:
+    def _wait(self, n: int, tag: Optional[int] = None) -> List[int]:
+        if tag is not None:
+            self._known.check_tag(tag)
         with self._lock:
             while True:
                 if self._ended:
@@ -96,7 +98,7 @@ class Kit(Generator):
                 s, now = self._stamps, self._known.tick_at(self._clock)
                 ids = s.take(n, now)
                 if ids:
-                    return ids
+                    return ids if tag is None else [self._known.tag(id, tag) for id in ids]
                 if s.next_tick(now) >= s.until:
                     raise FencedError("no node is held now, as the test wants it: "
                                       f"{'it was lost' if self._lost else 'no server answers'}")
@@ -105,8 +107,8 @@ class Kit(Generator):
                     raise ExhaustedError("all numbers up to the clock are used, or it stepped back")
                 self._clock = end
 
-    async def _wait_async(self, n: int) -> List[int]:
-        return self._wait(n)
+    async def _wait_async(self, n: int, tag: Optional[int] = None) -> List[int]:
+        return self._wait(n, tag)
 
     def wait_ready(self) -> None:
         """Does nothing: a kit has its node."""

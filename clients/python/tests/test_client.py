@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import copy
+import datetime
 import gc
 import json
 import multiprocessing
@@ -98,6 +99,23 @@ class Arguments(unittest.TestCase):
 
 
 class Kits(unittest.TestCase):
+    def test_tags_and_scatter(self):
+        kit = Kit(1, "scatter=2,tag=3,time=41,node=8,seq=4")
+        made = kit.take(40)
+        for wrong in 8, -1, "3", 1.5, None:
+            with self.assertRaisesRegex((TypeError, ValueError), "tag is .*: give 0 to 7, which its 3 bits hold"):
+                kit.next_for(wrong) if wrong is not None else kit.layout.tag(made[0], wrong)
+        made += [kit.next_for(7), asyncio.run(kit.next_for_async(5))] + kit.take(22)
+        parts = [kit.decode(id) for id in made]
+        self.assertEqual([p.fields["tag"] for p in parts], [0] * 40 + [7, 5] + [0] * 22)
+        self.assertEqual({p.tick for p in parts}, {parts[0].tick})  # no ID was used up
+        self.assertEqual([p.sequence for p in parts], [i % 16 for i in range(64)])
+        self.assertEqual(sorted({p.fields["scatter"] for p in parts[::16]}), [0, 1, 2, 3])
+        t = parts[0].time
+        ranges = list(kit.layout.ranges(t, t + datetime.timedelta(milliseconds=1), {"tag": 7}))
+        self.assertEqual(([low <= made[40] < high for low, high in ranges].count(True), len(ranges)), (1, 4))
+        self.assertRaisesRegex(snowfence.Error, "no field tag", Kit().next_for, 0)
+
     def test_faults(self):
         kit = Kit(seed=1)
         first, many = next(kit), kit.take(100_000)

@@ -1,4 +1,5 @@
-"""Tests over a server with tokens that hands out secrets: SNOWFENCE_SERVER, SNOWFENCE_TOKEN, a namespace users."""
+"""Tests over a server with tokens that hands out secrets: SNOWFENCE_SERVER, SNOWFENCE_TOKEN, the namespaces
+users and spread."""
 
 import json
 import os
@@ -23,6 +24,23 @@ class Encrypted(unittest.TestCase):
                 ours = ids.decode(id)
                 self.assertEqual([str(n) for n in (ours.tick, ours.node, ours.sequence)],
                                  [theirs[k] for k in ("tick", "node", "sequence")])
+            id, tick, last = ids.next_for(5), 0, None
+            self.assertEqual(ids.decode(id).fields["tag"], 5)
+            while last is None or last.tick != tick:  # in one tick, no number is used up
+                tick, _, _, sequence, _ = ids.decode(next(ids))
+                self.assertRaises(ValueError, ids.next_for, 8)
+                last = ids.decode(next(ids))
+            self.assertEqual(last.sequence, sequence + 1)
+            self.assertEqual(ids.decode(ids.layout.tag(id, 0))[:4], ids.decode(id)[:4])
+
+    def test_scatter(self):
+        with snowfence.open(namespace="spread", max_wait=WAIT) as ids:
+            made = ids.take(3000) + [next(ids) for _ in range(1000)]
+            self.assertEqual(len(set(made)), 4000)
+            for value in range(8):
+                some = [id for id in made if ids.decode(id).fields["scatter"] == value]
+                self.assertEqual(some, sorted(some))
+                self.assertGreater(len(some), 100)
 
     def test_a_wrong_token(self):
         with self.assertRaises(snowfence.ServerError) as e:

@@ -32,13 +32,20 @@ export interface Parts {
   fields: Fields;
 }
 
+/** A number of the caller for the field `tag`. */
+export type Tag = number | bigint;
+
 /** Divides, rounded down. */
 export function floorDiv(a: bigint, b: bigint): bigint { return (a - (a % b + b) % b) / b; }
+
+interface Field { name: string; bits: bigint; shift: bigint }
+
+const GOLDEN = 0x9e3779b97f4a7c15n; // 2^64 by the golden ratio: its multiples are even
 
 /** How the bits of an ID are divided. */
 export class Layout {
   /** From the highest bit down, with the number of bits below each. */
-  readonly fields: { name: string; bits: bigint; shift: bigint }[] = [];
+  readonly fields: Field[] = [];
   /** When tick 0 starts, in nanoseconds since 1970. */
   readonly epoch: bigint;
   /** How long a tick is, in nanoseconds. */
@@ -49,6 +56,7 @@ export class Layout {
   readonly cipher: string;
   /** How many bits all fields have. */
   readonly width: bigint;
+  readonly #tag: Field | undefined;
 
   readonly spec: string;
 
@@ -71,11 +79,16 @@ export class Layout {
     this.width = this.fields.reduce((n, f) => n + f.bits, 0n);
     let shift = this.width;
     for (const f of this.fields) f.shift = shift -= f.bits;
+    this.#tag = this.fields.find((f) => f.name === "tag");
     const bits = (name: string): bigint => this.fields.find((f) => f.name === name)?.bits ?? 0n;
     ensure(bits("time") >= 1n && bits("time") <= 62n && bits("seq") <= 53n && bits("rollback") <= 6n &&
       this.width <= 64n, refuse("a field is missing or too wide"));
     const names = this.fields.map((f) => f.name);
-    ensure(names.indexOf("time") === (bits("key") ? 1 : 0) && names.indexOf("key") < 1, refuse("the time comes first"));
+    const time = names.indexOf("time");
+    ensure(names.indexOf("key") < 1, refuse("key is the first field"));
+    ensure(["seq", "rollback"].every((name) => !names.includes(name) || names.indexOf(name) > time), refuse("seq and rollback stand below the time"));
+    ensure(names.indexOf("scatter") < time && bits("scatter") <= 12n && bits("scatter") + bits("seq") <= 53n,
+      refuse("scatter stands above the time, with at most 12 bits, and 53 together with seq"));
     const top = 2 ** Number(bits("seq")) - 1;
     const number = (name: string, usual: number): number => {
       const text = values.get(name) ?? String(usual);
@@ -89,6 +102,7 @@ export class Layout {
     this.tick = readTick(values.get("tick") ?? "1ms", refuse);
     this.cipher = values.get("cipher") ?? "";
     ensure(["sparx", "ff1"].includes(this.cipher) || !values.has("cipher"), refuse("there is no such cipher"));
+    ensure(!this.cipher || !bits("scatter"), refuse("a cipher needs no scatter"));
     ensure(!bits("key") || this.cipher === "ff1" && bits("key") <= 16n, refuse("key is for ff1"));
     ensure(this.cipher !== "ff1" || this.width - bits("key") >= 20n, refuse("ff1 needs 20 bits"));
   }
@@ -96,8 +110,10 @@ export class Layout {
   #order(order: string | undefined, refuse: (why: string) => string): void {
     if (order === undefined) return;
     ensure(order === "node-first" || order === "node-last", refuse("order is node-first or node-last"));
+    const names = this.fields.map((f) => f.name), tagged = names.indexOf("tag") < names.indexOf("time");
     const rank = (name: string): number => {
-      if (name === "key" || name === "time") return name === "key" ? -3 : -2;
+      if (name === "key") return -3;
+      if (name === "time" || name === "scatter" || name === "tag" && tagged) return -2;
       if (!isNode(name)) return 0;
       return order === "node-last" ? 1 : -1;
     };
@@ -106,6 +122,59 @@ export class Layout {
 
   /** The tick of a time in milliseconds since 1970. */
   tickOf(ms: number): number { return Number(floorDiv(BigInt(Math.floor(ms)) * 1_000_000n - this.epoch, this.tick)); }
+
+  /**
+   * The scatter value of a turn. A turn is the sequence numbers of one value in a tick.
+   *
+   * Invariant: two turns of a tick never have one value. So where a tick begins depends on nothing but the node
+   * and the tick.
+   */
+  scatterOf(node: bigint, tick: number, turn: number): bigint {
+    const bits = this.fields.find((f) => f.name === "scatter")?.bits ?? 0n;
+    const begin = BigInt.asUintN(64, (node * GOLDEN + BigInt(tick)) * GOLDEN) >> 64n - bits;
+    return BigInt.asUintN(Number(bits), begin + BigInt(turn));
+  }
+
+  /** The field of tags. It refuses a tag that does not fit. */
+  tagField(tag: Tag): Field {
+    ensure(this.#tag, `the layout ${this.spec} has no field tag: take one that has`);
+    ensureFits("tag", tag, this.#tag.bits);
+    return this.#tag;
+  }
+
+  /** Puts a tag into a plain ID. */
+  tag(id: bigint, tag: Tag): bigint {
+    const { bits, shift } = this.tagField(tag), raw = this.#raw(id);
+    return BigInt.asIntN(64, raw ^ (BigInt.asUintN(Number(bits), raw >> shift) ^ BigInt(tag)) << shift);
+  }
+
+  /**
+   * The half-open ranges of the plain IDs of a span of time, in nanoseconds since 1970: one for each value above
+   * the time.
+   */
+  ranges(from: bigint, to: bigint, within: Record<string, Tag>): Iterable<[bigint, bigint]> {
+    ensure(!this.cipher, "encrypted IDs are in no order: no range of them is a span of time");
+    ensure(from <= to, "a span of time does not end before it begins");
+    const at = this.fields.findIndex((f) => f.name === "time"), { bits, shift } = this.fields[at]!;
+    const above = this.fields.slice(0, at);
+    for (const [name, value] of Object.entries(within)) {
+      const room = above.find((f) => f.name === name)?.bits;
+      ensure(room, `the layout ${this.spec} has no field ${name} above the time`);
+      ensureFits(name, value, room);
+    }
+    const [a, b] = [from, to].map((ns) => { // the first tick that starts then or later
+      const tick = -floorDiv(this.epoch - ns, this.tick);
+      return (tick < 0n ? 0n : tick >> bits ? 1n << bits : tick) << shift;
+    });
+    ensure(at > 0 || this.width < 64n || a! >> 63n || b! <= 1n << 63n, "IDs turn negative in this span: ask for the times before and after");
+    return a === b ? [] : this.#ranges(above, within, a!, b!);
+  }
+
+  *#ranges([field, ...rest]: Field[], within: Record<string, Tag>, low: bigint, high: bigint): Iterable<[bigint, bigint]> {
+    if (!field) return yield [BigInt.asIntN(64, low), high === 1n << 63n ? high - 1n : BigInt.asIntN(64, high)];
+    const fixed = within[field.name], first = BigInt(fixed ?? 0), last = fixed === undefined ? (1n << field.bits) - 1n : first;
+    for (let n = first; n <= last; n++) yield* this.#ranges(rest, within, low + (n << field.shift), high + (n << field.shift));
+  }
 
   /** Puts the numbers of the fields together. Fields that are not named are 0. */
   compose(fields: Fields): bigint {
@@ -131,9 +200,7 @@ export class Layout {
 
   /** Takes a plain ID apart. Those of another layout are `INVALID`. */
   decode(id: bigint): Parts {
-    ensure(typeof id === "bigint" && BigInt.asIntN(64, id) === id, "an ID is a bigint of at most 64 bits");
-    const raw = BigInt.asUintN(64, id);
-    ensure(raw >> this.width === 0n, `ID ${id} has bits above the layout: it is none of this namespace`);
+    const raw = this.#raw(id);
     const fields: Fields = {};
     let node = 0n;
     for (const f of this.fields) {
@@ -146,9 +213,22 @@ export class Layout {
     const end = BigInt(Date.UTC(9999, 11, 31, 23, 59, 59, 999));
     return { time: new Date(Number(ms < end ? ms : end)), tick, node, sequence: fields["seq"] ?? 0n, fields };
   }
+
+  /** The bits of an ID of this layout. */
+  #raw(id: bigint): bigint {
+    ensure(typeof id === "bigint" && BigInt.asIntN(64, id) === id, "an ID is a bigint of at most 64 bits");
+    const raw = BigInt.asUintN(64, id);
+    ensure(raw >> this.width === 0n, `ID ${id} has bits above the layout: it is none of this namespace`);
+    return raw;
+  }
 }
 
 export function isNode(name: string): boolean { return !["time", "seq", "rollback", "key", "scatter", "tag"].includes(name); }
+
+function ensureFits(name: string, n: Tag, bits: bigint): void {
+  const fits = (typeof n === "bigint" || Number.isSafeInteger(n)) && n >= 0 && BigInt(n) >> bits === 0n;
+  if (!fits) ensure(false, `${name} ${n}: its ${bits} bits hold 0 to ${(1n << bits) - 1n}`);
+}
 
 function readEpoch(text: string, refuse: (why: string) => string): bigint {
   const m = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d))?$/.exec(text);

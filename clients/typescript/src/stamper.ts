@@ -8,19 +8,21 @@ export const LOW = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0 : 1;
  * Stamps the ticks of grants: the function `next` of docs/reference/specification.md. It knows no
  * clock, no server and no cipher.
  *
- * Invariant: a pair of tick and sequence number of a node becomes an ID at most once, in this life of
- * the stamper, and only with `from` ≤ tick < `until` of the grant. So the last pair only rises, and
- * the last tick of each node is kept for ever, over losses and other nodes.
+ * Invariant: a tick and sequence number of a node become an ID at most once with each scatter value, in
+ * this life of the stamper, and only with `from` ≤ tick < `until` of the grant. So tick, turn and sequence
+ * number only rise, and the last tick of each node is kept for ever, over losses and other nodes.
  */
 export class Stamper {
   readonly #ticks = new Map<bigint, number>(); // the last tick of each former node
   readonly #cell = new BigInt64Array(1);
   readonly #words = new Uint32Array(this.#cell.buffer);
+  readonly #last: number; // turn of a tick
   readonly #step: readonly [number, number]; // from one sequence number to the next: low word, high word
   #node = -1n;
   #from = 0;
   #until = 0;
   #tick = -1;
+  #turn = 0; // of the tick: one for each scatter value
   #seq: number;
   #low = 0; // of the last ID
   #high = 0;
@@ -28,6 +30,7 @@ export class Stamper {
   /** @param lead how many ticks IDs may run ahead of the clock */
   constructor(readonly layout: Layout, readonly lead: number) {
     this.#seq = layout.last;
+    this.#last = 2 ** Number(layout.fields.find((f) => f.name === "scatter")?.bits ?? 0) - 1;
     const shift = layout.fields.find((f) => f.name === "seq")?.shift ?? 0n;
     this.#step = [Number(BigInt.asUintN(32, 1n << shift)), Number(1n << shift >> 32n)];
   }
@@ -40,7 +43,7 @@ export class Stamper {
       this.#ticks.set(this.#node, this.#tick);
       this.#tick = this.#ticks.get(node) ?? -1;
     }
-    if (node !== this.#node || from > this.#tick) this.#seq = this.layout.last; // begin with a later tick
+    if (node !== this.#node || from > this.#tick) [this.#turn, this.#seq] = [this.#last, this.layout.last]; // begin with a later tick
     this.#node = node;
     this.#from = from;
     this.#until = until;
@@ -87,15 +90,19 @@ export class Stamper {
     return made;
   }
 
-  /** Goes to the first number of a later tick, if it may be stamped. */
+  /** Goes to the first number of the next turn or of a later tick, if it may be stamped. */
   #advance(now: number): boolean {
     const { first, last } = this.layout;
-    let tick = this.#seq < last ? this.#tick : this.#tick + 1;
+    let tick = this.#seq < last || this.#turn < this.#last ? this.#tick : this.#tick + 1;
     tick = Math.max(tick, now, this.#from);
-    if (tick === this.#tick || tick >= this.#until || tick > now + this.lead) return false;
+    if (tick >= this.#until || tick > now + this.lead) return false;
+    this.#turn = tick === this.#tick ? this.#turn + 1 : 0;
     this.#tick = tick;
     this.#seq = first;
-    const id = this.layout.compose({ ...this.layout.nodeFields(this.#node), time: BigInt(tick), seq: BigInt(first) });
+    const id = this.layout.compose({
+      ...this.layout.nodeFields(this.#node), time: BigInt(tick), seq: BigInt(first),
+      scatter: this.layout.scatterOf(this.#node, tick, this.#turn),
+    });
     this.#low = Number(BigInt.asUintN(32, id));
     this.#high = Number(BigInt.asUintN(32, id >> 32n));
     return true;

@@ -10,7 +10,7 @@
  */
 import { SnowfenceError, ensure } from "./errors.js";
 import { Generator, ensureCount } from "./generator.js";
-import { type Parts, Layout, floorDiv, isNode } from "./layout.js";
+import { Layout, floorDiv, isNode } from "./layout.js";
 import { Servers } from "./servers.js";
 import { Stamper } from "./stamper.js";
 
@@ -21,7 +21,7 @@ const ttl = 15_000, patience = 5000; // milliseconds
  * ones. Where a generator would wait for the next tick, the clock moves instead.
  */
 export class Kit extends Generator {
-  readonly #known: Layout;
+  readonly #layout: Layout;
   readonly #stamper: Stamper;
   readonly #node: bigint;
   #clock: number; // milliseconds since 1970
@@ -36,21 +36,19 @@ export class Kit extends Generator {
   constructor(seed = 1, layout = "snowfence") {
     super(new Servers("http://kit.invalid"), {});
     ensure(Number.isSafeInteger(seed) && seed >= 0, "seed is a number from 0 up");
-    this.#known = new Layout(layout);
-    ensure(!this.#known.cipher, "a kit makes plain IDs: give another layout");
-    this.#stamper = new Stamper(this.#known, 0);
-    const nodes = this.#known.fields.reduce((n, f) => isNode(f.name) ? n << f.bits : n, 1n);
+    this.#layout = new Layout(layout);
+    ensure(!this.known.cipher, "a kit makes plain IDs: give another layout");
+    this.#stamper = new Stamper(this.known, 0);
+    const nodes = this.known.fields.reduce((n, f) => isNode(f.name) ? n << f.bits : n, 1n);
     this.#node = BigInt(seed) % nodes;
     const day = Number(BigInt(seed) / nodes % 10_000n);
-    this.#clock = Math.max(Date.UTC(2026, 0), Number(this.#known.epoch / 1_000_000n)) + day * 86_400_000;
+    this.#clock = Math.max(Date.UTC(2026, 0), Number(this.known.epoch / 1_000_000n)) + day * 86_400_000;
   }
 
   /** The time of the clock, for the code under test. */
   get now(): Date { return new Date(this.#clock); }
 
-  override get layout(): string { return this.#known.spec; }
-
-  override decode(id: bigint): Parts { return this.#known.decode(id); }
+  protected override get known(): Layout { return this.#layout; }
 
   override next(): bigint { return this.#make(1)[0]!; }
 
@@ -90,7 +88,7 @@ export class Kit extends Generator {
   sequenceFull(): void {
     this.#still = true;
     this.#renew();
-    for (const some = new Uint32Array(8192), now = this.#known.tickOf(this.#clock); this.#stamper.fill(some, 0, 4096, now) > 0;);
+    for (const some = new Uint32Array(8192), now = this.known.tickOf(this.#clock); this.#stamper.fill(some, 0, 4096, now) > 0;);
   }
 
   /** Ends all faults. Later IDs are above earlier ones. */
@@ -99,9 +97,9 @@ export class Kit extends Generator {
   #renew(): void {
     if (this.#lost || this.#cut || this.#stamper.granted && this.#renewed === this.#clock) return;
     this.#renewed = this.#clock;
-    const now = this.#known.tickOf(this.#clock);
+    const now = this.known.tickOf(this.#clock);
     if (!this.#stamper.granted) this.#from = Math.max(now, this.#stamper.last(this.#node) + 1);
-    this.#until = Math.max(this.#known.tickOf(this.#clock + ttl) + 1, this.#from + 1, this.#until);
+    this.#until = Math.max(this.known.tickOf(this.#clock + ttl) + 1, this.#from + 1, this.#until);
     this.#stamper.grant(this.#node, this.#from, this.#until);
   }
 
@@ -110,7 +108,7 @@ export class Kit extends Generator {
     for (let made = 0, words = new Uint32Array(ids.buffer); ; ) {
       if (this.#ended) throw new SnowfenceError("CLOSED", "the generator was closed");
       this.#renew();
-      const now = this.#known.tickOf(this.#clock), more = this.#stamper.fill(words, 0, n - made, now);
+      const now = this.known.tickOf(this.#clock), more = this.#stamper.fill(words, 0, n - made, now);
       made += more;
       words = words.subarray(2 * more);
       if (made === n) return ids;
@@ -119,7 +117,7 @@ export class Kit extends Generator {
       if (!this.#stamper.granted || this.#stamper.over(Math.max(now, last))) {
         throw new SnowfenceError("FENCED", `no node is held now, as the test wants it: ${this.#lost ? "it was lost" : "no server answers"}`);
       }
-      const begins = Number(floorDiv(this.#known.epoch + BigInt(last) * this.#known.tick, 1_000_000n));
+      const begins = Number(floorDiv(this.known.epoch + BigInt(last) * this.known.tick, 1_000_000n));
       if (this.#still || begins - start > patience) throw new SnowfenceError("EXHAUSTED", "the IDs up to now are used up");
       this.#clock = Math.max(this.#clock + 1, begins);
     }

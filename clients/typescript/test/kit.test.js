@@ -1,7 +1,7 @@
 // A kit has the faults of a generator, and arguments are checked where they are given.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Generator, Sequence, decode } from "snowfence";
+import { Generator, Sequence, decode, ranges, tag } from "snowfence";
 import { Kit } from "snowfence/testing";
 
 const code = (want) => (e) => e.code === want;
@@ -38,6 +38,28 @@ test("plays faults, and waits for nothing", async () => {
 test("take gives an array, whose map keeps texts", async () => {
   const rows = (await new Kit(1).take(3)).map((id) => ({ id: String(id) }));
   assert.match(JSON.stringify(rows), /^\[{"id":"\d{18}"},{"id":"\d{18}"},{"id":"\d{18}"}]$/);
+});
+
+test("puts a tag into IDs, and spreads them over ranges", async () => {
+  const spec = "scatter=2,tag=3,time=41,node=8,seq=4", kit = new Kit(1, spec), before = await kit.take(40);
+  for (const wrong of [8, -1n, 1.5, "3", undefined]) {
+    assert.throws(() => kit.nextFor(wrong), (e) => e.code === "INVALID" && e.message.includes(`tag ${wrong}: its 3 bits hold 0 to 7`));
+    assert.throws(() => tag(1n, wrong, spec), code("INVALID"));
+  }
+  const id = kit.nextFor(7n), rest = await kit.take(23), { fields, time } = decode(id, spec);
+  const all = [...before, kit.tag(id, 0), ...rest].map((id) => kit.decode(id));
+  assert.equal(fields.tag, 7n);
+  assert.deepEqual(all.map((p) => p.tick), all.map(() => all[0].tick)); // no ID was used up
+  assert.deepEqual([0, 16, 32, 48].map((i) => all[i].fields.scatter).sort(), [0n, 1n, 2n, 3n]);
+  assert(all.every((p, i) => p.sequence === BigInt(i % 16)));
+  const of = [...ranges(time, new Date(+time + 1), kit.layout, { tag: 7 })];
+  assert.equal(of.filter(([low, high]) => low <= id && id < high).length, 1);
+  assert.equal(of.length, 4);
+  assert.throws(() => new Kit(1).nextFor(0), (e) => e.code === "INVALID" && e.message.includes("no field tag"));
+  for (const [from, to, layout, within] of [
+    [new Date(1), new Date(0)], [time, time, "randflake"], [time, time, spec, { node: 1 }], [time, time, spec, { tag: 8 }],
+    [new Date(0), new Date(1e13), "time=42,seq=22"],
+  ]) assert.throws(() => ranges(from, to, layout, within), code("INVALID"));
 });
 
 test("checks options and arguments, and says their names", async () => {

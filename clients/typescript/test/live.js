@@ -1,5 +1,5 @@
-// Runs over a server that hands secrets out: SNOWFENCE_SERVER, SNOWFENCE_TOKEN, an encrypted namespace users, and the
-// sequences bills (5, 7, 9, …) and dated.
+// Runs over a server that hands secrets out: SNOWFENCE_SERVER, SNOWFENCE_TOKEN, the namespaces users (encrypted IDs with a
+// tag) and spread, and the sequences bills (5, 7, 9, …) and dated.
 import assert from "node:assert/strict";
 import { Generator, Sequence } from "../dist/esm/index.js";
 
@@ -13,7 +13,17 @@ for (const id of [made[0], made.at(-1)]) {
   const theirs = await answer.json(), ours = ids.decode(id);
   assert.deepEqual([ours.tick, ours.node, ours.sequence].map(String), [theirs.tick, theirs.node, theirs.sequence]);
 }
+const { tick, fields } = ids.decode(ids.nextFor(5));
+assert(tick >= ids.decode(made[0]).tick && fields.tag === 5n);
 await ids.close();
+const spread = await Generator.open(server, { namespace: "spread", token });
+const values = (await spread.take(3000)).map((id) => [spread.decode(id).fields.scatter, id]);
+assert.equal(new Set(values.map(([, id]) => id)).size, 3000);
+for (let value = 0n; value < 8n; value++) {
+  const some = values.filter(([v]) => v === value).map(([, id]) => id);
+  assert(some.length > 100 && some.every((id, i) => i === 0 || id > some[i - 1]));
+}
+await spread.close();
 await assert.rejects(Generator.open(server, { namespace: "users", token: "wrong" }), { code: "REFUSED" });
 
 const one = await Sequence.open(server, "bills", { token });

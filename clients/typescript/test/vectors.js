@@ -30,8 +30,8 @@ function crypt(secret, id, direction) {
   return cell[0];
 }
 
-const layouts = load("layouts");
-for (const v of layouts.valid) {
+const layouts = load("layouts"), above = load("fields");
+for (const v of [...layouts.valid, ...above.valid]) {
   for (const spec of [v.spec, v.canonical]) {
     const l = new Layout(spec);
     equal(spec, l.fields.map((f) => [f.name === "seq" ? "sequence" : f.name, Number(f.bits)]), v.fields);
@@ -39,16 +39,17 @@ for (const v of layouts.valid) {
       [v.epoch_unix_ns, v.tick_ns, v.first, v.last, v.cipher]);
   }
 }
-for (const spec of layouts.invalid) refuses(`layout ${spec}`, () => new Layout(spec));
+for (const spec of [...layouts.invalid, ...above.invalid]) refuses(`layout ${spec}`, () => new Layout(spec));
 
 const ids = load("ids");
-for (const v of ids.ids) {
+for (const v of [...ids.ids, ...above.ids]) {
   const l = new Layout(v.layout);
   if (l.cipher === "ff1") continue;
-  const fields = { time: BigInt(v.tick), seq: BigInt(v.sequence), rollback: BigInt(v.rollback), tag: 0n };
+  const { tick: time, sequence: seq, rollback, scatter = 0, tag = 0 } = v, fields = {};
+  for (const [name, n] of Object.entries({ time, seq, rollback, scatter, tag })) fields[name] = BigInt(n);
   for (const [name, n] of Object.entries(v.parts)) fields[name] = BigInt(n);
   const raw = l.compose(fields), secret = v.secrets?.at(-1);
-  equal(`${v.layout} composed`, [raw, secret ? crypt(secret, raw, "encrypt") : raw], [v.raw, v.id]);
+  equal(`${v.layout} composed`, [raw, secret ? crypt(secret, raw, "encrypt") : raw], [v.raw ?? raw, v.id]);
   const have = l.decode(secret ? crypt(secret, v.id, "decrypt") : BigInt(v.id));
   for (const f of l.fields) equal(`${v.id} ${f.name}`, have.fields[f.name], fields[f.name]);
   equal(v.id, [l.epoch + have.tick * l.tick, have.node, have.sequence], [v.unix_ns, v.node, v.sequence]);
@@ -78,12 +79,61 @@ for (const v of ciphers.masks) {
   equal("mask", [crypt(v.secret, v.private, "encrypt"), crypt(v.secret, v.public, "decrypt")], [v.public, v.private]);
 }
 
-for (const scene of load("grants")) {
-  const s = new Stamper(new Layout(scene.layout), Number(scene.lead));
+for (const v of above.tags) {
+  const l = new Layout(v.layout), secret = v.secrets?.at(-1);
+  if (l.cipher === "ff1") continue;
+  const tagged = () => l.tag(secret ? crypt(secret, v.id, "decrypt") : BigInt(v.id), BigInt(v.tag));
+  if (v.tagged === undefined) refuses(`${v.layout} tag ${v.tag}`, tagged);
+  else equal(`${v.layout} tag ${v.tag}`, secret ? crypt(secret, tagged(), "encrypt") : tagged(), v.tagged);
+}
+for (const v of above.ranges) {
+  const within = Object.fromEntries(Object.entries(v.within ?? {}).map(([name, n]) => [name, BigInt(n)]));
+  const have = new Layout(v.layout).ranges(BigInt(v.from_unix_ns), BigInt(v.to_unix_ns), within);
+  equal(`${v.layout} ranges`, [...have], v.ranges);
+}
+
+for (const scene of [...load("grants"), ...above.grants]) {
+  const l = new Layout(scene.layout), s = new Stamper(l, Number(scene.lead));
   for (const [i, step] of scene.steps.entries()) {
     if (step.lost) s.seal();
     else if (step.until) s.grant(BigInt(step.node), Number(step.from), Number(step.until));
-    else equal(`${scene.name}, step ${i}`, s.next(Number(step.now)), step.id);
+    else {
+      const id = s.next(Number(step.now));
+      equal(`${scene.name}, step ${i}`, id !== undefined && step.tag ? l.tag(id, BigInt(step.tag)) : id, step.id);
+    }
+  }
+}
+
+// Each ID of a small layout comes once: in order, and ranges find those of a span.
+for (const spec of [
+  "time=4,node=2,seq=3", "scatter=2,time=4,node=2,seq=3", "scatter=3,time=3,node=2", "scatter=2,time=4",
+  "node=1,scatter=2,rack=1,time=3,seq=2", "tag=2,time=3,node=2,seq=2", "time=3,seq=2,node=2,tag=1",
+  "scatter=2,tag=1,time=3,seq=2,node=2", "scatter=2,time=3,node=1,seq=3,first=1,last=6", "scatter=1,time=3,seq=3,node=2,first=3,last=5",
+]) {
+  const l = new Layout(spec), bits = (...names) => l.fields.reduce((n, f) => names.includes(f.name) ? n + f.bits : n, 0n);
+  const ticks = 1n << bits("time"), nodes = 1n << l.width - bits("time", "seq", "scatter", "tag"), all = [];
+  for (let node = 0n; node < nodes; node++) {
+    const s = new Stamper(l, 0), last = {};
+    s.grant(node, 0, 1);
+    for (let now = 0; now < ticks; now++) {
+      if (now % 3 === 1) s.grant(node, now - 1, Number(ticks)); // from changes within a tick
+      for (let n = 1, words = new Uint32Array(10), ids = new BigInt64Array(words.buffer); n > 0;) {
+        n = s.fill(words, 0, 1 + all.length % 5, now);
+        if (now % 3 === 0 && n > 0) s.grant(node, now, Number(ticks));
+        for (const id of ids.slice(0, n)) {
+          const p = l.decode(id), over = BigInt.asUintN(64, id) >> l.fields.find((f) => f.name === "time").shift + bits("time");
+          if (p.tick !== BigInt(now) || p.node !== node || p.fields.tag || id <= last[over]) failed.push(`${spec}: ${id} after ${last[over]}`);
+          all.push(last[over] = id);
+        }
+      }
+    }
+  }
+  const want = ticks * nodes * BigInt(l.last - l.first + 1) << bits("scatter");
+  equal(`${spec} once`, [new Set(all).size, all.length], [Number(want), Number(want)]);
+  for (let a = 0n; a < ticks; a += 3n) {
+    const ranges = [...l.ranges(l.epoch + a * l.tick, l.epoch + (a + 2n) * l.tick, {})];
+    const found = all.filter((id) => ranges.some(([low, high]) => low <= id && id < high));
+    equal(`${spec} ranges from ${a}`, found, all.filter((id) => l.decode(id).tick >= a && l.decode(id).tick < a + 2n));
   }
 }
 

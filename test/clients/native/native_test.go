@@ -157,7 +157,8 @@ func secretive(t *testing.T) (variables []string) {
 			sha256.Sum256([]byte(token))),
 	})
 	for _, line := range []string{
-		"namespace create users --layout randflake --secret-file " + key,
+		"namespace create users --layout time=30,tag=3,node=14,seq=17,tick=1s,cipher=sparx --secret-file " + key,
+		"namespace create spread --layout scatter=3,time=41,node=4,seq=2",
 		"sequence create bills --start 5 --step 2",
 		"sequence create dated --pattern 'RE-{year}-{n:6}'",
 	} {

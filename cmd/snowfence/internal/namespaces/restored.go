@@ -88,15 +88,6 @@ func anotherIdentity(ctx context.Context, st store.Store) error {
 	return nil
 }
 
-func restoreNamespace(ctx context.Context, st store.Store, name string) (*pb.Namespace, string, error) {
-	ns, err := lease.Namespaces(st).Restored(ctx, name)
-	if err != nil {
-		return nil, "", unlessGone(err)
-	}
-	m, err := view.Namespace(ns)
-	return m, "IDs go on at " + ns.Layout.TimeOf(ns.Floor).UTC().Format(time.RFC3339), err
-}
-
 // unlessGone leaves out deleted sequences and moved names: no program can
 // use these here.
 func unlessGone(err error) error {
@@ -104,6 +95,15 @@ func unlessGone(err error) error {
 		return nil
 	}
 	return err
+}
+
+func restoreNamespace(ctx context.Context, st store.Store, name string) (*pb.Namespace, string, error) {
+	ns, err := lease.Namespaces(st).Restored(ctx, name)
+	if err != nil {
+		return nil, "", unlessGone(err)
+	}
+	m, err := view.Namespace(ns)
+	return m, "IDs go on at " + ns.Layout.TimeOf(ns.Floor).UTC().Format(time.RFC3339), err
 }
 
 func restoreSequence(

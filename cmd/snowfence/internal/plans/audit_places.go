@@ -50,20 +50,6 @@ func (p *places) add(b *audit.Batch) {
 	p.n += int64(len(b.IDs))
 }
 
-// fill names the places of the findings.
-func (p *places) fill(r *audit.Result) {
-	for i := range r.Duplicates.List {
-		d := &r.Duplicates.List[i]
-		for _, at := range d.Positions {
-			d.Places = append(d.Places, p.name(at))
-		}
-	}
-	for i := range r.Order.List {
-		s := &r.Order.List[i]
-		s.Place = p.name(s.Position)
-	}
-}
-
 // name says where the ID of a position stands.
 func (p *places) name(position int64) string {
 	i := sort.Search(len(p.files), func(i int) bool { return p.files[i].start > position }) - 1
@@ -76,6 +62,20 @@ func (p *places) name(position int64) string {
 		return fmt.Sprintf("%s, ID %d", f.name, position-f.start+1)
 	}
 	return fmt.Sprintf("%s:%d", f.name, f.runs[j].line+position-f.runs[j].position)
+}
+
+// fill names the places of the findings.
+func (p *places) fill(r *audit.Result) {
+	for i := range r.Duplicates.List {
+		d := &r.Duplicates.List[i]
+		for _, at := range d.Positions {
+			d.Places = append(d.Places, p.name(at))
+		}
+	}
+	for i := range r.Order.List {
+		s := &r.Order.List[i]
+		s.Place = p.name(s.Position)
+	}
 }
 
 // placesText lists the places of something that came several times, for

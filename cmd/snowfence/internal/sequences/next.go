@@ -124,18 +124,6 @@ func openNumbers(
 	return takePlain(plain, f), plain.Close, nil
 }
 
-func takePlain(s *sequence.Sequence, f *nextFlags) takeLines {
-	numbers := make([]int64, min(f.count, mostTaken))
-	return func(ctx context.Context, b []byte, most int64) ([]byte, int64, error) {
-		n, err := s.Fill(ctx, numbers[:most])
-		left := s.Status().Left
-		for _, number := range numbers[:n] {
-			b = appendNumberLine(b, f, strconv.FormatInt(number, 10), number, 0, s.Definition(), left)
-		}
-		return b, int64(n), err
-	}
-}
-
 // appendNumberLine appends a number as a text, or as the answer that a
 // server gives for it.
 func appendNumberLine(b []byte, f *nextFlags, text string, n, period int64, d sequence.Definition, left int64) []byte {
@@ -146,6 +134,18 @@ func appendNumberLine(b []byte, f *nextFlags, text string, n, period int64, d se
 		First: n, Last: n, Step: d.Step, Left: left, Period: period, Numbers: []string{text},
 	})
 	return append(append(b, line...), '\n')
+}
+
+func takePlain(s *sequence.Sequence, f *nextFlags) takeLines {
+	numbers := make([]int64, min(f.count, mostTaken))
+	return func(ctx context.Context, b []byte, most int64) ([]byte, int64, error) {
+		n, err := s.Fill(ctx, numbers[:most])
+		left := s.Status().Left
+		for _, number := range numbers[:n] {
+			b = appendNumberLine(b, f, strconv.FormatInt(number, 10), number, 0, s.Definition(), left)
+		}
+		return b, int64(n), err
+	}
 }
 
 func takeDated(s *sequence.Dated, f *nextFlags) takeLines {

@@ -1,10 +1,12 @@
 // Compiled, never run: the types that the package promises.
-import { type Options, type Parts, type Prefixed, Generator, Prefix, Sequence, SnowfenceError, decode, format, parse } from "snowfence";
+import { type Options, type Parts, type Prefixed, Generator, Prefix, Sequence, SnowfenceError, decode, format, parse, ranges, tag } from "snowfence";
 
 const options: Options = { namespace: "shop", label: "web-1", ttl: 15 };
 await using ids: Generator = await Generator.open(["http://a:8080", "unix:/run/s.sock"], options);
 const id: bigint = ids.next();
 const many: bigint[] = await ids.take(3);
+const tagged: bigint[] = [ids.nextFor(7), tag(id, 7n, ids.layout)];
+for (const [low, high] of ranges(new Date(0), new Date(), ids.layout, { tag: 7 })) console.log(low < high);
 const parts: Parts = ids.decode(many[0]!);
 const orders = new Prefix("ord");
 const text: Prefixed<"ord"> = orders.format(decode(parse(format(id, "base58-fixed"), "base58-fixed"), ids.layout).node);
@@ -14,7 +16,7 @@ const serial: string = await numbers.serial();
 try {
   orders.parse("usr_5");
 } catch (e) {
-  if (e instanceof SnowfenceError && e.code === "INVALID") console.log(parts.time, text, number, serial);
+  if (e instanceof SnowfenceError && e.code === "INVALID") console.log(parts.time, tagged, text, number, serial);
 }
 // @ts-expect-error: an ID is no number
 const wrong: number = ids.next();
