@@ -170,6 +170,22 @@ func character(b byte) string {
 	return fmt.Sprintf("0x%02x", b)
 }
 
+// checkText compares the check character of text with valid other
+// characters, if its encoding has one.
+func checkText[T string | []byte](c *codec, s T) *SyntaxError {
+	last := len(s) - 1
+	switch {
+	case c.check == 0:
+		return nil
+	case c.values[s[last]] == notDigit:
+		return notADigit(c, s, last)
+	case c.values[s[last]] != c.values[checkOf(s[:last])]:
+		return syntaxErrorf(c, s, last, "the check character %s does not fit the others: "+
+			"at least one character is wrong, missing or in the wrong place", character(s[last]))
+	}
+	return nil
+}
+
 // checkOf returns the check character of crockford text, which is valid.
 //
 // It is a number of the field of 32 elements, where x^5 = x^2 + 1: each
@@ -197,20 +213,4 @@ func checkOf[T string | []byte](text T) byte {
 		}
 	}
 	return c.digits[sum]
-}
-
-// checkText compares the check character of text with valid other
-// characters, if its encoding has one.
-func checkText[T string | []byte](c *codec, s T) *SyntaxError {
-	last := len(s) - 1
-	switch {
-	case c.check == 0:
-		return nil
-	case c.values[s[last]] == notDigit:
-		return notADigit(c, s, last)
-	case c.values[s[last]] != c.values[checkOf(s[:last])]:
-		return syntaxErrorf(c, s, last, "the check character %s does not fit the others: "+
-			"at least one character is wrong, missing or in the wrong place", character(s[last]))
-	}
-	return nil
 }

@@ -158,9 +158,6 @@ type Secret struct {
 	secret *[secretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
 }
 
-// empty reports whether there is no secret: nil, or the zero value.
-func (k *Secret) empty() bool { return k == nil || k.secret == nil }
-
 // NewSecret returns a secret of 16 bytes, which it copies.
 func NewSecret(secret []byte) (*Secret, error) {
 	if len(secret) != secretSize {
@@ -198,6 +195,9 @@ func ParseSecret(data []byte) (*Secret, error) {
 	}
 	return nil, fmt.Errorf("%w: the secret has %d bytes; it is 32 hexadecimal digits or 16 bytes", ErrKey, len(data))
 }
+
+// empty reports whether there is no secret: nil, or the zero value.
+func (k *Secret) empty() bool { return k == nil || k.secret == nil }
 
 // AppendSecret appends the secret as 32 hexadecimal digits, to write a
 // secret file. The zero value appends nothing.

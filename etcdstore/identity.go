@@ -143,35 +143,6 @@ func (s *Store) lastSeen() seen {
 	return s.seen
 }
 
-// checkAnswer compares the cluster of the answer with the one before, and
-// refuses another's answer. It compares the revision with the highest one
-// before the question, because concurrent answers come in any order.
-func (s *Store) checkAnswer(before seen, h *pb.ResponseHeader, id idVersion) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := &s.seen
-	var err error
-	switch {
-	case h.ClusterId != before.cluster:
-		err = fmt.Errorf("etcdstore: the cluster %x answered where %x had: it was restored from a snapshot, or "+
-			"the endpoints belong to two clusters", h.ClusterId, before.cluster)
-	case h.Revision < before.revision:
-		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was rolled back",
-			before.revision, h.Revision)
-		now.rolledBack = now.rolledBack || now.id == before.id
-	case id != before.id:
-		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or restored: this counts as another store",
-			s.keys.idKey())
-	default:
-		now.revision = max(now.revision, h.Revision)
-		return nil
-	}
-	if now.cluster == before.cluster && now.id == before.id {
-		now.ready = false // unless another call did it
-	}
-	return err
-}
-
 // reply is the answer of a transaction of reads.
 type reply struct {
 	revision int64
@@ -217,6 +188,35 @@ func (s *Store) readReply(before seen, resp *clientv3.TxnResponse) (reply, error
 		ranges[i] = r.GetResponseRange()
 	}
 	return reply{resp.Header.Revision, ranges[1:]}, s.checkAnswer(before, resp.Header, idVersionOf(ranges[0]))
+}
+
+// checkAnswer compares the cluster of the answer with the one before, and
+// refuses another's answer. It compares the revision with the highest one
+// before the question, because concurrent answers come in any order.
+func (s *Store) checkAnswer(before seen, h *pb.ResponseHeader, id idVersion) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := &s.seen
+	var err error
+	switch {
+	case h.ClusterId != before.cluster:
+		err = fmt.Errorf("etcdstore: the cluster %x answered where %x had: it was restored from a snapshot, or "+
+			"the endpoints belong to two clusters", h.ClusterId, before.cluster)
+	case h.Revision < before.revision:
+		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was rolled back",
+			before.revision, h.Revision)
+		now.rolledBack = now.rolledBack || now.id == before.id
+	case id != before.id:
+		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or restored: this counts as another store",
+			s.keys.idKey())
+	default:
+		now.revision = max(now.revision, h.Revision)
+		return nil
+	}
+	if now.cluster == before.cluster && now.id == before.id {
+		now.ready = false // unless another call did it
+	}
+	return err
 }
 
 // commitTxn runs one transaction within the Timeout, on a member that has a

@@ -49,18 +49,6 @@ func (s *Store) atOnce(list func(*listing) ([]store.Record, error)) ([]store.Rec
 	}
 }
 
-// readRange reads a range of keys in order.
-func (l *listing) readRange(
-	ctx context.Context, from, end string, limit int, opts ...clientv3.OpOption,
-) (reply, error) {
-	opts = append(opts, clientv3.WithRange(end), clientv3.WithLimit(int64(limit)), clientv3.WithRev(l.revision))
-	a, err := l.s.sendReads(ctx, clientv3.OpGet(from, opts...))
-	if err == nil && l.revision == 0 {
-		l.revision = a.revision
-	}
-	return a, err
-}
-
 // readNodes reads the records of the nodes, up to a limit.
 func (l *listing) readNodes(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
@@ -89,6 +77,18 @@ func (l *listing) readNodes(
 		}
 		from = string(kvs[len(kvs)-1].Key) + "\x00"
 	}
+}
+
+// readRange reads a range of keys in order.
+func (l *listing) readRange(
+	ctx context.Context, from, end string, limit int, opts ...clientv3.OpOption,
+) (reply, error) {
+	opts = append(opts, clientv3.WithRange(end), clientv3.WithLimit(int64(limit)), clientv3.WithRev(l.revision))
+	a, err := l.s.sendReads(ctx, clientv3.OpGet(from, opts...))
+	if err == nil && l.revision == 0 {
+		l.revision = a.revision
+	}
+	return a, err
 }
 
 // readHeads jumps from the first key of a namespace to the first of the

@@ -77,10 +77,17 @@ func (s *status) Error() string {
 	return text
 }
 
-// is reports whether the API server answered with a code.
-func is(err error, code int) bool {
-	var s *status
-	return errors.As(err, &s) && s.code == code
+// getObject returns an object by its name, or nil.
+func (c *client) getObject(ctx context.Context, name string) (*object, time.Time, error) {
+	var o object
+	now, err := c.sendRequest(ctx, http.MethodGet, "/"+name, nil, &o)
+	if is(err, http.StatusNotFound) {
+		return nil, now, nil
+	}
+	if err != nil {
+		return nil, now, err
+	}
+	return &o, now, nil
 }
 
 // sendRequest sends a request and reads the answer. It returns the time of
@@ -139,17 +146,10 @@ func (c *client) sendRequest(ctx context.Context, method, path string, body, ans
 	return now, nil
 }
 
-// getObject returns an object by its name, or nil.
-func (c *client) getObject(ctx context.Context, name string) (*object, time.Time, error) {
-	var o object
-	now, err := c.sendRequest(ctx, http.MethodGet, "/"+name, nil, &o)
-	if is(err, http.StatusNotFound) {
-		return nil, now, nil
-	}
-	if err != nil {
-		return nil, now, err
-	}
-	return &o, now, nil
+// is reports whether the API server answered with a code.
+func is(err error, code int) bool {
+	var s *status
+	return errors.As(err, &s) && s.code == code
 }
 
 // putObject writes an object: a new one, or one with the UID and version of

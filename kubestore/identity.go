@@ -16,30 +16,6 @@ import (
 // documentation, and always with etcd).
 type version uint64
 
-func (s *Store) highestVersion() version {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.seen
-}
-
-// noteVersion takes in the version of a write, which is above all that were
-// seen before it was sent, unless etcd was restored in between.
-func (s *Store) noteVersion(before version, text string) error {
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return fmt.Errorf("kubestore: the API server gave the version %q, which is no number", text)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch v := version(n); {
-	case v <= before && before <= s.seen: // before is of this state of the cluster
-		s.back = true
-	case v > s.seen:
-		s.seen = v
-	}
-	return nil
-}
-
 // makeIdentity makes the object that has the identity, where there is none.
 func (s *Store) makeIdentity(ctx context.Context) error {
 	if s.highestVersion() > 0 {
@@ -47,6 +23,12 @@ func (s *Store) makeIdentity(ctx context.Context) error {
 	}
 	_, _, err := s.readIdentity(ctx)
 	return err
+}
+
+func (s *Store) highestVersion() version {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
 }
 
 // Identity implements [store.Store]: one for all namespaces.
@@ -91,6 +73,24 @@ func (s *Store) readIdentity(ctx context.Context) (string, time.Time, error) {
 		}
 		return o.identity(), now, s.noteVersion(0, o.Metadata.ResourceVersion)
 	}
+}
+
+// noteVersion takes in the version of a write, which is above all that were
+// seen before it was sent, unless etcd was restored in between.
+func (s *Store) noteVersion(before version, text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("kubestore: the API server gave the version %q, which is no number", text)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch v := version(n); {
+	case v <= before && before <= s.seen: // before is of this state of the cluster
+		s.back = true
+	case v > s.seen:
+		s.seen = v
+	}
+	return nil
 }
 
 // Suspect implements [store.Store].

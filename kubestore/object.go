@@ -61,13 +61,6 @@ func escape(name string) string {
 	return b.String()
 }
 
-// labelOf is a label's value, which has at most 63 bytes. Objects of two
-// namespaces may share one.
-func labelOf(namespace string) string {
-	value := escape(namespace)
-	return strings.TrimRight(value[:min(len(value), 63)], "-")
-}
-
 func objectOf(r store.Record) object {
 	o := object{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
 		Name:        objectName(r.Key),
@@ -82,6 +75,13 @@ func objectOf(r store.Record) object {
 		o.Spec.RenewTime = time.UnixMilli(r.At).UTC().Format("2006-01-02T15:04:05.000000Z")
 	}
 	return o
+}
+
+// labelOf is a label's value, which has at most 63 bytes. Objects of two
+// namespaces may share one.
+func labelOf(namespace string) string {
+	value := escape(namespace)
+	return strings.TrimRight(value[:min(len(value), 63)], "-")
 }
 
 // record returns the record in an object. An object of another program is

@@ -74,6 +74,13 @@ func (p Prefix) Masked(m *Mask) Prefix {
 	return p
 }
 
+func (p Prefix) err() error {
+	if fault := p.fault(); fault != "" {
+		return fmt.Errorf("snowfence: %w: %s", snowfence.ErrKey, fault)
+	}
+	return nil
+}
+
 // fault says why the prefix can write no ID; "" if it can.
 func (p Prefix) fault() string {
 	switch {
@@ -85,11 +92,13 @@ func (p Prefix) fault() string {
 	return ""
 }
 
-func (p Prefix) err() error {
+// Append appends the name, _ and the text of id to dst. If the prefix is
+// not usable, it appends the reason in brackets.
+func (p Prefix) Append(dst []byte, id snowfence.ID) []byte {
 	if fault := p.fault(); fault != "" {
-		return fmt.Errorf("snowfence: %w: %s", snowfence.ErrKey, fault)
+		return fmt.Appendf(dst, "!(%s)", fault)
 	}
-	return nil
+	return p.enc.Append(append(dst, p.text...), p.shown(id))
 }
 
 // shown returns the ID that the text has.
@@ -98,15 +107,6 @@ func (p Prefix) shown(id snowfence.ID) snowfence.ID {
 		return p.mask.Public(id)
 	}
 	return id
-}
-
-// Append appends the name, _ and the text of id to dst. If the prefix is
-// not usable, it appends the reason in brackets.
-func (p Prefix) Append(dst []byte, id snowfence.ID) []byte {
-	if fault := p.fault(); fault != "" {
-		return fmt.Appendf(dst, "!(%s)", fault)
-	}
-	return p.enc.Append(append(dst, p.text...), p.shown(id))
 }
 
 // Encode returns the text that Append appends.

@@ -46,6 +46,12 @@ type serverError struct {
 	err  error
 }
 
+// failure adds to an error its source, which others may read, and advice.
+func failure(where string, err error) error {
+	err = advise(err)
+	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}
+}
+
 // advise puts what to do before an error, if known. It cuts off arguments
 // that servers repeat, because one may be a password.
 func advise(err error) error {
@@ -65,12 +71,6 @@ func advise(err error) error {
 		}
 	}
 	return &serverError{text, err}
-}
-
-// failure adds to an error its source, which others may read, and advice.
-func failure(where string, err error) error {
-	err = advise(err)
-	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}
 }
 
 func (e *serverError) Error() string { return e.text }

@@ -38,28 +38,6 @@ func newScript(file string) script {
 	return script{string(text), hex.EncodeToString(sum[:])}
 }
 
-// keysOf returns the keys of a namespace. The braces keep them on one
-// server of a cluster.
-func (s *Store) keysOf(namespace string) []string {
-	base := s.opts.Prefix + ":{" + namespace + "}:"
-	return []string{base + "meta", base + "records", base + "nodes"}
-}
-
-// buildCall builds the command that runs a script, with its text if the
-// server does not know it.
-func (s *Store) buildCall(sc script, known bool, namespace string, args []string) rueidis.Completed {
-	verb, text := "EVAL", sc.text
-	if known {
-		verb, text = "EVALSHA", sc.sha
-	}
-	if s.opts.ReadOnly {
-		verb += "_RO"
-	}
-	keys := s.keysOf(namespace)
-	return s.client.B().Arbitrary(verb).Args(text, strconv.Itoa(len(keys))).Keys(keys...).
-		Args(rand.Text()).Args(args...).Build()
-}
-
 // reply is the answer of a script.
 type reply struct {
 	id   string // the name of the data
@@ -69,19 +47,6 @@ type reply struct {
 
 var errShort = errors.New("a script answered with fewer values than it should: something between here and the " +
 	"server changes answers")
-
-func parse(res rueidis.RedisResult) (a reply, err error) {
-	all, err := res.ToArray()
-	if err != nil {
-		return a, err
-	}
-	if len(all) < 3 {
-		return a, errShort
-	}
-	id, err := all[0].ToString()
-	run, failed := all[1].ToString()
-	return reply{id, run, all[2:]}, cmp.Or(err, failed)
-}
 
 // decodeRecord decodes the i-th record of an answer.
 func (a reply) decodeRecord(i int, k store.Key) (store.Record, error) {
@@ -98,17 +63,6 @@ func (a reply) decodeRecord(i int, k store.Key) (store.Record, error) {
 		return r, fmt.Errorf("redisstore: node %d of namespace %q: %w", k.Node, k.Namespace, err)
 	}
 	return r, nil
-}
-
-// noteReply keeps the data's and the server's identity of a reply. If
-// replies cross, the reply to the later call counts.
-func (s *Store) noteReply(ctx context.Context, namespace string, started uint64, a reply) error {
-	s.mu.Lock()
-	if s.seen[namespace].call < started {
-		s.seen[namespace] = seen{started, a.id, a.run}
-	}
-	s.mu.Unlock()
-	return s.checkServer(ctx, namespace, a.run)
 }
 
 // runRead runs the script that reads.
@@ -138,4 +92,50 @@ func checkName(namespace string) error {
 		return fmt.Errorf("redisstore: namespace %q: a name has no braces", namespace)
 	}
 	return nil
+}
+
+func parse(res rueidis.RedisResult) (a reply, err error) {
+	all, err := res.ToArray()
+	if err != nil {
+		return a, err
+	}
+	if len(all) < 3 {
+		return a, errShort
+	}
+	id, err := all[0].ToString()
+	run, failed := all[1].ToString()
+	return reply{id, run, all[2:]}, cmp.Or(err, failed)
+}
+
+// buildCall builds the command that runs a script, with its text if the
+// server does not know it.
+func (s *Store) buildCall(sc script, known bool, namespace string, args []string) rueidis.Completed {
+	verb, text := "EVAL", sc.text
+	if known {
+		verb, text = "EVALSHA", sc.sha
+	}
+	if s.opts.ReadOnly {
+		verb += "_RO"
+	}
+	keys := s.keysOf(namespace)
+	return s.client.B().Arbitrary(verb).Args(text, strconv.Itoa(len(keys))).Keys(keys...).
+		Args(rand.Text()).Args(args...).Build()
+}
+
+// noteReply keeps the data's and the server's identity of a reply. If
+// replies cross, the reply to the later call counts.
+func (s *Store) noteReply(ctx context.Context, namespace string, started uint64, a reply) error {
+	s.mu.Lock()
+	if s.seen[namespace].call < started {
+		s.seen[namespace] = seen{started, a.id, a.run}
+	}
+	s.mu.Unlock()
+	return s.checkServer(ctx, namespace, a.run)
+}
+
+// keysOf returns the keys of a namespace. The braces keep them on one
+// server of a cluster.
+func (s *Store) keysOf(namespace string) []string {
+	base := s.opts.Prefix + ":{" + namespace + "}:"
+	return []string{base + "meta", base + "records", base + "nodes"}
 }

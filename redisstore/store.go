@@ -60,12 +60,6 @@ type undated struct{ context.Context }
 // Deadline implements [context.Context].
 func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// limit ends a call after a while.
-func limit(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	return undated{ctx}, cancel
-}
-
 // Store keeps leases in Redis. It is safe for concurrent use, and many
 // processes may share a server.
 type Store struct {
@@ -213,6 +207,12 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 		return time.Time{}, failure("redisstore", err)
 	}
 	return time.Unix(t[0], t[1]*1000), nil
+}
+
+// limit ends a call after a while.
+func limit(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	return undated{ctx}, cancel
 }
 
 // explainError says where an error comes from and what to do about it.

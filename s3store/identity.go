@@ -112,12 +112,6 @@ func unescape(folder string) (string, error) {
 	return namespace, nil
 }
 
-// noBucket reports whether the bucket is missing.
-func noBucket(err error) bool {
-	var answer smithy.APIError
-	return errors.As(err, &answer) && answer.ErrorCode() == "NoSuchBucket"
-}
-
 // explainError says what to do about an error of S3.
 func (s *Store) explainError(err error) error {
 	where := fmt.Sprintf("s3store: bucket %q", s.bucket)
@@ -131,4 +125,10 @@ func (s *Store) explainError(err error) error {
 			s.bucket, s.prefix)
 	}
 	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}
+}
+
+// noBucket reports whether the bucket is missing.
+func noBucket(err error) bool {
+	var answer smithy.APIError
+	return errors.As(err, &answer) && answer.ErrorCode() == "NoSuchBucket"
 }

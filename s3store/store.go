@@ -184,21 +184,6 @@ func (s *Store) getObject(ctx context.Context, name string) (o object, err error
 // why the service refuses them.
 func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
 
-// putObject writes an object if the stored one has this tag; with "", if
-// none is stored.
-func (s *Store) putObject(ctx context.Context, name, text, tag string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	in := &s3.PutObjectInput{
-		Bucket: &s.bucket, Key: &name, Body: strings.NewReader(text), IfNoneMatch: aws.String("*"),
-	}
-	if tag != "" {
-		in.IfNoneMatch, in.IfMatch = nil, &tag
-	}
-	_, err := s.api.PutObject(ctx, in, once)
-	return err
-}
-
 // refused reports whether an answer says that a write was not done because
 // of its condition, or of another write at the same time. Where there is no
 // object, S3 answers 404 to If-Match.
@@ -353,4 +338,19 @@ func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 			return s.explainError(err)
 		}
 	}
+}
+
+// putObject writes an object if the stored one has this tag; with "", if
+// none is stored.
+func (s *Store) putObject(ctx context.Context, name, text, tag string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	in := &s3.PutObjectInput{
+		Bucket: &s.bucket, Key: &name, Body: strings.NewReader(text), IfNoneMatch: aws.String("*"),
+	}
+	if tag != "" {
+		in.IfNoneMatch, in.IfMatch = nil, &tag
+	}
+	_, err := s.api.PutObject(ctx, in, once)
+	return err
 }

@@ -22,33 +22,6 @@ import (
 // definition's.
 const recordNode = -2
 
-func keyOf(name string) store.Key { return store.Key{Namespace: "#" + name, Node: recordNode} }
-
-func periodKey(name string, period int64) store.Key {
-	return store.Key{Namespace: "#" + name, Node: period}
-}
-
-// checkName refuses names that would be periods of dated sequences
-// (day.20261122).
-func checkName(name string) error {
-	if name == "." || name == ".." || name == "-" {
-		return fmt.Errorf("sequence %q: paths, shells and programs would misread this name: use another one (%w)",
-			name, lease.ErrInvalid)
-	}
-	if err := store.CheckName(name); err != nil {
-		return fmt.Errorf("sequence %.80q: a name has 1 to 63 letters, digits, '-', '_' and '.' (%w)", name,
-			lease.ErrInvalid)
-	}
-	if len(name) > 63 {
-		return fmt.Errorf("sequence %q: a name has 1 to 63 characters (%w)", name, lease.ErrInvalid)
-	}
-	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && strings.Trim(name[dot+1:], "0123456789") == "" {
-		return fmt.Errorf("sequence %q: a name does not end in a dot and digits: such names are for dates (%w)", name,
-			lease.ErrInvalid)
-	}
-	return nil
-}
-
 // state is the content of a sequence's record.
 type state struct {
 	name    string
@@ -88,13 +61,28 @@ func read(ctx context.Context, st store.Store, name string) (state, error) {
 	return decode(name, rs[0])
 }
 
-func readPeriod(ctx context.Context, st store.Store, name string, period int64) (store.Record, error) {
-	rs, err := st.Get(ctx, []store.Key{periodKey(name, period)})
-	if err != nil {
-		return store.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", name, period, err)
+// checkName refuses names that would be periods of dated sequences
+// (day.20261122).
+func checkName(name string) error {
+	if name == "." || name == ".." || name == "-" {
+		return fmt.Errorf("sequence %q: paths, shells and programs would misread this name: use another one (%w)",
+			name, lease.ErrInvalid)
 	}
-	return rs[0], nil
+	if err := store.CheckName(name); err != nil {
+		return fmt.Errorf("sequence %.80q: a name has 1 to 63 letters, digits, '-', '_' and '.' (%w)", name,
+			lease.ErrInvalid)
+	}
+	if len(name) > 63 {
+		return fmt.Errorf("sequence %q: a name has 1 to 63 characters (%w)", name, lease.ErrInvalid)
+	}
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && strings.Trim(name[dot+1:], "0123456789") == "" {
+		return fmt.Errorf("sequence %q: a name does not end in a dot and digits: such names are for dates (%w)", name,
+			lease.ErrInvalid)
+	}
+	return nil
 }
+
+func keyOf(name string) store.Key { return store.Key{Namespace: "#" + name, Node: recordNode} }
 
 func decode(name string, r store.Record) (state, error) {
 	s := state{name: name, record: r, counter: r}
@@ -117,6 +105,18 @@ func decode(name string, r store.Record) (state, error) {
 	return s, nil
 }
 
+func readPeriod(ctx context.Context, st store.Store, name string, period int64) (store.Record, error) {
+	rs, err := st.Get(ctx, []store.Key{periodKey(name, period)})
+	if err != nil {
+		return store.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", name, period, err)
+	}
+	return rs[0], nil
+}
+
+func periodKey(name string, period int64) store.Key {
+	return store.Key{Namespace: "#" + name, Node: period}
+}
+
 // liveError returns why the sequence gives no numbers, if it does not.
 func (s state) liveError() error {
 	if s.Deleted {
@@ -133,6 +133,25 @@ func (s state) lowestOrdinal(period int64) int64 {
 		return 0
 	}
 	return s.Floor
+}
+
+// update reads the sequence, lets change set the new state, and writes it,
+// until no other process was faster. change reports whether there is
+// anything to write. Only orNone lets it begin with no record.
+func update(ctx context.Context, st store.Store, name string, orNone bool, change func(*state) (bool, error)) error {
+	for {
+		s, err := read(ctx, st, name)
+		if err != nil && !(orNone && errors.Is(err, ErrNoSequence)) {
+			return err
+		}
+		changed, err := change(&s)
+		if err != nil || !changed {
+			return err
+		}
+		if _, err = s.writeState(ctx, st); !errors.Is(err, store.ErrLost) {
+			return err
+		}
+	}
 }
 
 // writeState stores the state, which is a [store.ErrLost] if it was written
@@ -157,23 +176,4 @@ func (s state) writeState(ctx context.Context, st store.Store) (state, error) {
 func (s state) data() string {
 	text, _ := json.Marshal(s.stored) // numbers and texts, which always marshal
 	return string(text)
-}
-
-// update reads the sequence, lets change set the new state, and writes it,
-// until no other process was faster. change reports whether there is
-// anything to write. Only orNone lets it begin with no record.
-func update(ctx context.Context, st store.Store, name string, orNone bool, change func(*state) (bool, error)) error {
-	for {
-		s, err := read(ctx, st, name)
-		if err != nil && !(orNone && errors.Is(err, ErrNoSequence)) {
-			return err
-		}
-		changed, err := change(&s)
-		if err != nil || !changed {
-			return err
-		}
-		if _, err = s.writeState(ctx, st); !errors.Is(err, store.ErrLost) {
-			return err
-		}
-	}
 }

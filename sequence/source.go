@@ -43,6 +43,21 @@ type source struct {
 // [store.ErrLost], the record is another one than it was.
 var errSkipped = fmt.Errorf("numbers were skipped: %w", store.ErrLost)
 
+// fetchOrdinals is takeOrdinals, but after an error that matches again it
+// reads the record and repeats.
+func (s *source) fetchOrdinals(ctx context.Context, n int64, again error) (span, error) {
+	for range 3 {
+		got, err := s.takeOrdinals(ctx, n)
+		if !errors.Is(err, again) {
+			return got, err
+		}
+		if err = s.rereadUsable(ctx); err != nil {
+			return span{}, err
+		}
+	}
+	return span{}, fmt.Errorf("sequence %q: it was changed again and again (%w)", s.name, store.ErrLost)
+}
+
 // takeOrdinals takes up to n ordinals, and returns those that can be used.
 // It is a [store.ErrLost] if the record is another one than is known. A
 // take with an unknown outcome is lost: reading the record would not tell,
@@ -89,21 +104,6 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	return span{k.course.start, r.PrevUntil, r.From}, nil
 }
 
-// fetchOrdinals is takeOrdinals, but after an error that matches again it
-// reads the record and repeats.
-func (s *source) fetchOrdinals(ctx context.Context, n int64, again error) (span, error) {
-	for range 3 {
-		got, err := s.takeOrdinals(ctx, n)
-		if !errors.Is(err, again) {
-			return got, err
-		}
-		if err = s.rereadUsable(ctx); err != nil {
-			return span{}, err
-		}
-	}
-	return span{}, fmt.Errorf("sequence %q: it was changed again and again (%w)", s.name, store.ErrLost)
-}
-
 // noteRevision keeps the revision of a take: a record with a lower one was
 // rolled back.
 func (s *source) noteRevision(revision int64) {
@@ -129,18 +129,6 @@ func (s *source) confirmUnchanged(ctx context.Context) error {
 	return nil
 }
 
-// admitRecord refuses a record that gives no numbers, or other ones than
-// when the sequence was opened.
-func (s *source) admitRecord(now state) error {
-	if was := s.lastState.Definition; was.Start != nil {
-		if different := now.firstDifference(Definition{}, was); different != "" {
-			return fmt.Errorf("sequence %q: it was created again, and %s: open it again (%w)", s.name, different,
-				lease.ErrRefused)
-		}
-	}
-	return now.liveError()
-}
-
 // reread reads the record with the definition, and first the record of the
 // period: then the definition is never the older one.
 func (s *source) reread(ctx context.Context) (state, error) {
@@ -159,6 +147,18 @@ func (s *source) reread(ctx context.Context) (state, error) {
 		now.counter, err = counter, s.admitPeriod(now)
 	}
 	return now, err
+}
+
+// admitRecord refuses a record that gives no numbers, or other ones than
+// when the sequence was opened.
+func (s *source) admitRecord(now state) error {
+	if was := s.lastState.Definition; was.Start != nil {
+		if different := now.firstDifference(Definition{}, was); different != "" {
+			return fmt.Errorf("sequence %q: it was created again, and %s: open it again (%w)", s.name, different,
+				lease.ErrRefused)
+		}
+	}
+	return now.liveError()
 }
 
 // admitPeriod refuses a period that is closed.

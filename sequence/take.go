@@ -31,41 +31,6 @@ func (s *Sequence) startTaking() {
 	}
 }
 
-// wantedOrdinals returns how many ordinals callers wait for, as far as one
-// take goes, and how many the next take is for. mu is held.
-func (s *Sequence) wantedOrdinals() (least, n int64) {
-	for _, w := range s.queue {
-		if least+w.n > mostAtOnce {
-			break
-		}
-		least += w.n
-	}
-	switch {
-	case s.closed:
-		return 0, 0
-	case s.exact:
-		return least, least
-	case least > 0 || s.eager:
-		return max(1, least), max(least, s.rangeSize())
-	case s.rereadReason != nil || s.next.len() > 0 || s.began.IsZero():
-		return 0, 0
-	}
-	if n = s.rangeSize(); n == 1 && s.ofProgram() {
-		return 0, 0 // callers want few numbers: none is taken ahead
-	}
-	return 1, n // one range ahead of the one in use
-}
-
-// chooseWaiters takes the waiters out of the queue that a take of n
-// ordinals is for. mu is held.
-func (s *Sequence) chooseWaiters(n int64) {
-	at := 0
-	for ; at < len(s.queue) && s.queue[at].n <= n; at++ {
-		n -= s.queue[at].n
-	}
-	s.inTake, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
-}
-
 // runTakes asks the store until nobody wants more, with one call at a time:
 // otherwise a locked row could hold all connections of the pool.
 func (s *Sequence) runTakes() {
@@ -129,6 +94,41 @@ func (s *Sequence) runTakes() {
 		s.mu.Lock()
 		failed++
 	}
+}
+
+// wantedOrdinals returns how many ordinals callers wait for, as far as one
+// take goes, and how many the next take is for. mu is held.
+func (s *Sequence) wantedOrdinals() (least, n int64) {
+	for _, w := range s.queue {
+		if least+w.n > mostAtOnce {
+			break
+		}
+		least += w.n
+	}
+	switch {
+	case s.closed:
+		return 0, 0
+	case s.exact:
+		return least, least
+	case least > 0 || s.eager:
+		return max(1, least), max(least, s.rangeSize())
+	case s.rereadReason != nil || s.next.len() > 0 || s.began.IsZero():
+		return 0, 0
+	}
+	if n = s.rangeSize(); n == 1 && s.ofProgram() {
+		return 0, 0 // callers want few numbers: none is taken ahead
+	}
+	return 1, n // one range ahead of the one in use
+}
+
+// chooseWaiters takes the waiters out of the queue that a take of n
+// ordinals is for. mu is held.
+func (s *Sequence) chooseWaiters(n int64) {
+	at := 0
+	for ; at < len(s.queue) && s.queue[at].n <= n; at++ {
+		n -= s.queue[at].n
+	}
+	s.inTake, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
 }
 
 // noteError keeps the store's last error, and logs it when it is new. mu is

@@ -78,16 +78,6 @@ func oneName(path string, names uint64, mounted bool) error {
 	return nil
 }
 
-// presentFiles returns the files that the path leads to.
-func (f *file) presentFiles() (now files, err error) {
-	for i, suffix := range suffixes {
-		if now[i], err = os.Stat(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return now, err
-		}
-	}
-	return now, nil
-}
-
 // checkFiles reports whether the path still leads to the same files. Grants
 // written into others protect nothing, because programs that open the path
 // do not see them.
@@ -103,6 +93,16 @@ func (f *file) checkFiles(used files) error {
 		}
 	}
 	return nil
+}
+
+// presentFiles returns the files that the path leads to.
+func (f *file) presentFiles() (now files, err error) {
+	for i, suffix := range suffixes {
+		if now[i], err = os.Stat(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return now, err
+		}
+	}
+	return now, nil
 }
 
 func unchanged(path string, before, now os.FileInfo) error {

@@ -116,20 +116,6 @@ func (s *Store) noteServer(info serverInfo, began int64) error {
 	return nil
 }
 
-// putBack reports whether rows were put back or are gone, as far as the
-// database shows it.
-func (s *Store) putBack(ctx context.Context, c querier, f *file) (back bool, err error) {
-	if s.dialect.changeColumn == "" || f != nil && f.blind {
-		return false, nil // nothing shows it, or these connections never write
-	}
-	var info serverInfo
-	if err := c.QueryRowContext(ctx, s.dialect.changeColumn).Scan(&back, &info.dataID, &info.position); err != nil {
-		return false, err
-	}
-	floor, known, err := f.highestNote(info.dataID)
-	return back || !known || info.position < floor, err
-}
-
 // newIdentity gives the data another identity if rows were put back or are
 // gone, or if it still has the suspect one. It is one transaction, so
 // everybody notices once.
@@ -157,6 +143,20 @@ func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect s
 		err = fmt.Errorf("giving restored data another identity: %w", err)
 	}
 	return err
+}
+
+// putBack reports whether rows were put back or are gone, as far as the
+// database shows it.
+func (s *Store) putBack(ctx context.Context, c querier, f *file) (back bool, err error) {
+	if s.dialect.changeColumn == "" || f != nil && f.blind {
+		return false, nil // nothing shows it, or these connections never write
+	}
+	var info serverInfo
+	if err := c.QueryRowContext(ctx, s.dialect.changeColumn).Scan(&back, &info.dataID, &info.position); err != nil {
+		return false, err
+	}
+	floor, known, err := f.highestNote(info.dataID)
+	return back || !known || info.position < floor, err
 }
 
 // renewIdentity gives the data another identity. It writes the witness

@@ -21,6 +21,18 @@ import (
 // over.
 const maxSeen = 16
 
+// pinned is the connection that stays open while there are leases. Reads
+// and renewals use it when it is free: prepared statements halve their
+// cost, and its own last write saves reading the file again.
+//
+// It begins no transaction, because a failed one may cost the connection.
+type pinned struct {
+	conn *sql.Conn
+
+	mu         sync.Mutex           // held while it is in use
+	statements map[string]*sql.Stmt // by their text; nil when the connection is closed
+}
+
 // Pin implements [store.Store]: it keeps one connection. Over a server no
 // transaction of the application can then delay a renewal, so a pool of one
 // is refused. Over SQLite, a pool without a spare one goes without: each
@@ -148,18 +160,6 @@ func (s *Store) checkFiles(used files) error {
 		s.replacement = err
 	}
 	return err
-}
-
-// pinned is the connection that stays open while there are leases. Reads
-// and renewals use it when it is free: prepared statements halve their
-// cost, and its own last write saves reading the file again.
-//
-// It begins no transaction, because a failed one may cost the connection.
-type pinned struct {
-	conn *sql.Conn
-
-	mu         sync.Mutex           // held while it is in use
-	statements map[string]*sql.Stmt // by their text; nil when the connection is closed
 }
 
 // preparedStatement returns a prepared statement and a function that ends

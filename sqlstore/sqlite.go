@@ -140,6 +140,18 @@ func sqliteOpenTx(ctx context.Context, c querier) (f *file, info serverInfo, err
 	return f, info, err
 }
 
+func notDurable(level int) error {
+	return fmt.Errorf("the connection keeps synchronous=%d, with which a power failure forgets grants: open "+
+		"it with synchronous(FULL)", level)
+}
+
+func sqliteExclusive(ctx context.Context, c querier, do func() error) error {
+	if err := sqliteDurable(ctx, c); err != nil {
+		return err
+	}
+	return transaction(ctx, c, do, "BEGIN IMMEDIATE")
+}
+
 // sqliteDurable makes commits of the connection wait for the disk. It asks
 // before each write, because a pool may open a connection at any time.
 func sqliteDurable(ctx context.Context, c querier) error {
@@ -153,18 +165,6 @@ func sqliteDurable(ctx context.Context, c querier) error {
 		}
 	}
 	return notDurable(level)
-}
-
-func notDurable(level int) error {
-	return fmt.Errorf("the connection keeps synchronous=%d, with which a power failure forgets grants: open "+
-		"it with synchronous(FULL)", level)
-}
-
-func sqliteExclusive(ctx context.Context, c querier, do func() error) error {
-	if err := sqliteDurable(ctx, c); err != nil {
-		return err
-	}
-	return transaction(ctx, c, do, "BEGIN IMMEDIATE")
 }
 
 // The count of swaps is the highest seq of a row: each swap gives its row

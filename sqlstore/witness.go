@@ -27,13 +27,6 @@ const (
 	slotWidth = 20 + 1 + 16 + 1
 )
 
-// slot is a count with a checksum, which names its database too.
-func slot(id string, count int64) string {
-	sum := fnv.New64a()
-	fmt.Fprintf(sum, "%s %d", id, count)
-	return fmt.Sprintf("%020d %016x\n", count, sum.Sum64())
-}
-
 // highestNote returns the highest count noted for a database, and whether
 // there is one.
 func (f *file) highestNote(id string) (count int64, known bool, err error) {
@@ -72,6 +65,13 @@ func highest(text *[slots * slotWidth]byte, id string) (count int64, known bool)
 		}
 	}
 	return count, known
+}
+
+// slot is a count with a checksum, which names its database too.
+func slot(id string, count int64) string {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%s %d", id, count)
+	return fmt.Sprintf("%020d %016x\n", count, sum.Sum64())
 }
 
 // noteCount writes how many committed swaps a database has seen.

@@ -46,32 +46,6 @@ func (s fileState) encode() []byte {
 	return fmt.Appendf(body, "sum %08x\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-func decodeState(data []byte) (s fileState, err error) {
-	if len(data) == 0 {
-		return s, errors.New("it is empty")
-	}
-	lines := strings.Split(string(data), "\n")
-	if lines[0] != stateHeader {
-		return s, fmt.Errorf("it starts with %.40q, not with %q", lines[0], stateHeader)
-	}
-	if len(lines) != 10 {
-		return s, errors.New("it is cut off or damaged")
-	}
-	s.name = strings.TrimPrefix(lines[1], "name ")
-	s.layout = strings.TrimPrefix(lines[2], "layout ")
-	if keys := strings.TrimPrefix(lines[4], "keys "); keys != "none" {
-		s.keys = strings.Split(keys, ",")
-	}
-	s.slices = parseSlices(strings.TrimPrefix(lines[5], "slices "))
-	_, err = fmt.Sscanf(strings.Join([]string{lines[3], lines[6], lines[7]}, "\n"),
-		"node %d\nuntil %d\nwrites %d", &s.node, &s.until, &s.writes)
-	// Every byte must be as we would write it, the sum included.
-	if err != nil || s.until < 0 || s.writes < 0 || !bytes.Equal(s.encode(), data) {
-		return s, errors.New("its sum does not match: it is damaged or was edited")
-	}
-	return s, nil
-}
-
 // unknownState means that it is unknown how far a node's IDs went, or under
 // which secrets.
 type unknownState struct{ error }
@@ -109,6 +83,32 @@ func (f *Fence) readFile() error {
 	}
 	f.state.name = s.name
 	return nil
+}
+
+func decodeState(data []byte) (s fileState, err error) {
+	if len(data) == 0 {
+		return s, errors.New("it is empty")
+	}
+	lines := strings.Split(string(data), "\n")
+	if lines[0] != stateHeader {
+		return s, fmt.Errorf("it starts with %.40q, not with %q", lines[0], stateHeader)
+	}
+	if len(lines) != 10 {
+		return s, errors.New("it is cut off or damaged")
+	}
+	s.name = strings.TrimPrefix(lines[1], "name ")
+	s.layout = strings.TrimPrefix(lines[2], "layout ")
+	if keys := strings.TrimPrefix(lines[4], "keys "); keys != "none" {
+		s.keys = strings.Split(keys, ",")
+	}
+	s.slices = parseSlices(strings.TrimPrefix(lines[5], "slices "))
+	_, err = fmt.Sscanf(strings.Join([]string{lines[3], lines[6], lines[7]}, "\n"),
+		"node %d\nuntil %d\nwrites %d", &s.node, &s.until, &s.writes)
+	// Every byte must be as we would write it, the sum included.
+	if err != nil || s.until < 0 || s.writes < 0 || !bytes.Equal(s.encode(), data) {
+		return s, errors.New("its sum does not match: it is damaged or was edited")
+	}
+	return s, nil
 }
 
 // compareContent takes over the content of a file, which must have the

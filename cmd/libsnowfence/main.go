@@ -58,14 +58,6 @@ func writeText(buf *C.char, size C.size_t, text string) {
 	to[copy(to, text)] = 0
 }
 
-// idsOf returns the caller's buffer.
-func idsOf(buf *C.int64_t, n C.size_t) ([]snowfence.ID, error) {
-	if n > mostIDs {
-		return nil, clib.InvalidError("%d IDs at once: at most %d", uint64(n), uint64(mostIDs))
-	}
-	return unsafe.Slice((*snowfence.ID)(unsafe.Pointer(buf)), int(n)), nil
-}
-
 // mostIDs is more than any memory holds. Its bytes do not overflow.
 const mostIDs = 1 << 48
 
@@ -136,6 +128,14 @@ func snowfence_go_fill(h C.uint64_t, buf *C.int64_t, n C.size_t, made *C.size_t,
 	count, err := lib.Load().Fill(clib.Handle(h), ids)
 	*made = C.size_t(count)
 	return status
+}
+
+// idsOf returns the caller's buffer.
+func idsOf(buf *C.int64_t, n C.size_t) ([]snowfence.ID, error) {
+	if n > mostIDs {
+		return nil, clib.InvalidError("%d IDs at once: at most %d", uint64(n), uint64(mostIDs))
+	}
+	return unsafe.Slice((*snowfence.ID)(unsafe.Pointer(buf)), int(n)), nil
 }
 
 //export snowfence_go_take

@@ -39,38 +39,6 @@ type settings struct {
 // ID.Step mean; nil before the first.
 var latest atomic.Pointer[settings]
 
-// present returns the settings of now.
-func present() (*settings, error) {
-	s := latest.Load()
-	if s != nil && s.epoch == Epoch && s.nodeBits == NodeBits && s.stepBits == StepBits {
-		return s, nil
-	}
-	s = &settings{epoch: Epoch, nodeBits: NodeBits, stepBits: StepBits}
-	bits := int(s.nodeBits) + int(s.stepBits)
-	if bits > 22 {
-		return nil, fmt.Errorf("snowflake: NodeBits is %d and StepBits is %d: they share 22 bits",
-			s.nodeBits, s.stepBits)
-	}
-	l := snowfence.Layout{
-		Epoch:  time.UnixMilli(s.epoch),
-		Tick:   time.Millisecond,
-		Fields: []snowfence.Field{{Name: snowfence.FieldTime, Bits: min(63-bits, 62)}},
-	}
-	for _, f := range []snowfence.Field{
-		{Name: snowfence.FieldNode, Bits: int(s.nodeBits)},
-		{Name: snowfence.FieldSequence, Bits: int(s.stepBits)},
-	} {
-		if f.Bits > 0 {
-			l.Fields = append(l.Fields, f)
-		}
-	}
-	var err error
-	if s.scheme, err = snowfence.NewScheme(l); err != nil {
-		return nil, fmt.Errorf("snowflake: Epoch %d: %w", s.epoch, err)
-	}
-	return s, nil
-}
-
 // options are for all nodes. Systems wake a waiting thread up to a
 // millisecond late. A lead of one keeps the rate at a full sequence a
 // millisecond all the same.
@@ -101,6 +69,38 @@ func NewNode(node int64) (*Node, error) {
 		return nil, err
 	}
 	return &Node{h}, nil
+}
+
+// present returns the settings of now.
+func present() (*settings, error) {
+	s := latest.Load()
+	if s != nil && s.epoch == Epoch && s.nodeBits == NodeBits && s.stepBits == StepBits {
+		return s, nil
+	}
+	s = &settings{epoch: Epoch, nodeBits: NodeBits, stepBits: StepBits}
+	bits := int(s.nodeBits) + int(s.stepBits)
+	if bits > 22 {
+		return nil, fmt.Errorf("snowflake: NodeBits is %d and StepBits is %d: they share 22 bits",
+			s.nodeBits, s.stepBits)
+	}
+	l := snowfence.Layout{
+		Epoch:  time.UnixMilli(s.epoch),
+		Tick:   time.Millisecond,
+		Fields: []snowfence.Field{{Name: snowfence.FieldTime, Bits: min(63-bits, 62)}},
+	}
+	for _, f := range []snowfence.Field{
+		{Name: snowfence.FieldNode, Bits: int(s.nodeBits)},
+		{Name: snowfence.FieldSequence, Bits: int(s.stepBits)},
+	} {
+		if f.Bits > 0 {
+			l.Fields = append(l.Fields, f)
+		}
+	}
+	var err error
+	if s.scheme, err = snowfence.NewScheme(l); err != nil {
+		return nil, fmt.Errorf("snowflake: Epoch %d: %w", s.epoch, err)
+	}
+	return s, nil
 }
 
 // NewNodeOn returns a node over a fence, such as a state file or a lease,

@@ -91,14 +91,6 @@ func (f *fields) nodeOf(w uint64) uint64 {
 	return node
 }
 
-// orderOf returns what rises from one ID to the next.
-func (f *fields) orderOf(w uint64) uint64 {
-	if f.above {
-		return f.tick(w)
-	}
-	return w
-}
-
 // foreign reports whether a word has bits above the layout's.
 func (f *fields) foreign(w uint64) bool { return w>>f.width != 0 }
 
@@ -121,4 +113,12 @@ func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit 
 		o.next(at+int64(i), word{f.orderOf(uint64(raw)), w}, limit)
 	}
 	return foreign
+}
+
+// orderOf returns what rises from one ID to the next.
+func (f *fields) orderOf(w uint64) uint64 {
+	if f.above {
+		return f.tick(w)
+	}
+	return w
 }

@@ -8,6 +8,22 @@ import (
 	"syscall"
 )
 
+const fuseMagic = 0x65735546
+
+// Network returns the kind of the network file system that a path is on, or
+// "".
+func Network(path string) (string, error) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(path, &fs); err != nil {
+		return "", fmt.Errorf("asking for the file system of %s: %w", path, err)
+	}
+	name := remote(int64(fs.Type))
+	if name == "" && uint32(fs.Type) == fuseMagic {
+		name = remoteFuse(path)
+	}
+	return name, nil
+}
+
 // remote returns the name of a file system that machines may share, by its
 // magic number.
 func remote(magic int64) string {
@@ -40,22 +56,6 @@ func remote(magic int64) string {
 		return "VMware shared folder"
 	}
 	return ""
-}
-
-const fuseMagic = 0x65735546
-
-// Network returns the kind of the network file system that a path is on, or
-// "".
-func Network(path string) (string, error) {
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(path, &fs); err != nil {
-		return "", fmt.Errorf("asking for the file system of %s: %w", path, err)
-	}
-	name := remote(int64(fs.Type))
-	if name == "" && uint32(fs.Type) == fuseMagic {
-		name = remoteFuse(path)
-	}
-	return name, nil
 }
 
 // remoteFuse returns the type of a FUSE file system that is known to be

@@ -9,6 +9,15 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
+// move is the state of a move.
+type move struct {
+	source, target store.Record
+	was            Moved // of the source
+	n              int64 // that the target has in the end
+	reserved       bool  // the target waits for this data
+	opened         bool  // the target has it already
+}
+
 // Run moves a namespace or a sequence, named by its head record, from a
 // store to another one. It may be repeated, and goes on where it was
 // interrupted.
@@ -75,15 +84,6 @@ func (m *move) complete(ctx context.Context, from, to store.Place, head store.Ke
 func Check(ctx context.Context, from, to store.Place, head store.Key) error {
 	_, err := plan(ctx, from, to, head)
 	return err
-}
-
-// move is the state of a move.
-type move struct {
-	source, target store.Record
-	was            Moved // of the source
-	n              int64 // that the target has in the end
-	reserved       bool  // the target waits for this data
-	opened         bool  // the target has it already
 }
 
 // plan finds out how far the move is, or why it is refused.

@@ -44,35 +44,16 @@ func (r *Registrar) fits(s *snowfence.Scheme) error {
 	return nil
 }
 
-// adopt makes the number the fence's.
-func (f *Fence) adopt(w *Worker) error {
+func (f *Fence) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case f.life.Err() != nil:
-		return ErrClosed
-	case w.err != nil:
-		return fmt.Errorf("workerid: number %d: %w", w.number, w.err)
-	case w.fence != nil:
-		return fmt.Errorf("workerid: number %d has a fence already: use that one", w.number)
-	}
-	w.fence, f.w = f, w
 	f.tell()
-	return nil
 }
 
 // tell wakes all who wait. mu is held.
 func (f *Fence) tell() {
 	close(f.changed)
 	f.changed = make(chan struct{})
-}
-
-func (f *Fence) wake() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.tell()
 }
 
 // Scheme implements [snowfence.Fence].
@@ -224,6 +205,25 @@ func (f *Fence) search() {
 		f.mu.Unlock()
 		pause(f.life, again)
 	}
+}
+
+// adopt makes the number the fence's.
+func (f *Fence) adopt(w *Worker) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case f.life.Err() != nil:
+		return ErrClosed
+	case w.err != nil:
+		return fmt.Errorf("workerid: number %d: %w", w.number, w.err)
+	case w.fence != nil:
+		return fmt.Errorf("workerid: number %d has a fence already: use that one", w.number)
+	}
+	w.fence, f.w = f, w
+	f.tell()
+	return nil
 }
 
 // Release implements [snowfence.Fence]. The number expires when its last

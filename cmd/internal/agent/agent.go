@@ -31,16 +31,6 @@ type Agent struct {
 // least is the smallest unit of an agent, in nodes, if the layout has room.
 const least = 16
 
-// unitOf returns how many nodes an agent leases together in a namespace
-// with this unit and these nodes.
-func unitOf(unit, nodes int64) int {
-	n := max(unit, 1)
-	for n < least && n*2 <= nodes {
-		n *= 2
-	}
-	return int(n)
-}
-
 // New returns an agent for a namespace of other servers. It changes the
 // settings c so that a server over the agent's Store hands out its units.
 func New(
@@ -74,6 +64,16 @@ func New(
 	}
 	c.Unit, c.Agent, c.Quota = a.unit, true, max(1, a.Nodes/4)
 	return a, nil
+}
+
+// unitOf returns how many nodes an agent leases together in a namespace
+// with this unit and these nodes.
+func unitOf(unit, nodes int64) int {
+	n := max(unit, 1)
+	for n < least && n*2 <= nodes {
+		n *= 2
+	}
+	return int(n)
 }
 
 // Ended delivers the reason why the agent can lease no more: the namespace

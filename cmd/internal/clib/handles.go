@@ -65,12 +65,6 @@ func (l *Library) takeSlot() (int, error) {
 	return l.next - 1, nil
 }
 
-func (l *Library) giveBack(slot int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.free = append(l.free, slot)
-}
-
 // giveHandle gives an open object its handle.
 func (l *Library) giveHandle(slot int, e *entry) Handle {
 	l.mu.Lock()
@@ -82,6 +76,18 @@ func (l *Library) giveHandle(slot int, e *entry) Handle {
 	}
 	l.slots[slot].Store(e)
 	return e.handle
+}
+
+// leaveHandle ends the use of a handle; false if another call was first.
+func (l *Library) leaveHandle(h Handle, sequence bool) (*entry, error) {
+	e, err := l.findEntry(h, sequence)
+	if err != nil {
+		return nil, err
+	}
+	if !e.closed.CompareAndSwap(false, true) {
+		return nil, l.explainHandle(h, sequence)
+	}
+	return e, nil
 }
 
 // findEntry returns the object behind a handle of a kind.
@@ -112,21 +118,15 @@ func (l *Library) explainHandle(h Handle, sequence bool) error {
 	return coded{Closed, fmt.Errorf("the handle was closed: open another one")}
 }
 
-// leaveHandle ends the use of a handle; false if another call was first.
-func (l *Library) leaveHandle(h Handle, sequence bool) (*entry, error) {
-	e, err := l.findEntry(h, sequence)
-	if err != nil {
-		return nil, err
-	}
-	if !e.closed.CompareAndSwap(false, true) {
-		return nil, l.explainHandle(h, sequence)
-	}
-	return e, nil
-}
-
 // dropEntry frees the slot of a handle after it was closed.
 func (l *Library) dropEntry(e *entry) {
 	slot := int(e.handle & (sequenceOf - 1))
 	l.slots[slot].Store(nil)
 	l.giveBack(slot)
+}
+
+func (l *Library) giveBack(slot int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free = append(l.free, slot)
 }

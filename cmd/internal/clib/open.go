@@ -25,14 +25,6 @@ func openStore(ctx context.Context, url string) (*open.Store, error) {
 	return open.PlacesOf(runtime.GOOS, os.Getenv).Open(ctx)
 }
 
-// hide returns an error without the passwords of a store.
-func hide(st *open.Store, err error) error {
-	if err == nil {
-		return nil
-	}
-	return coded{StatusOf(err), errors.New(st.Hide(TextOf(err)))}
-}
-
 // Open leases a node of a namespace and returns the handle of a generator.
 func (l *Library) Open(store, namespace, optionText string) (Handle, error) {
 	o, err := parseOptions(optionText, onStore)
@@ -68,6 +60,14 @@ func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, 
 	return l.holdNode(ctx, s, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
 		return lease.Open(ctx, st.Leases, namespace, s, lo)
 	}, st.Close)
+}
+
+// hide returns an error without the passwords of a store.
+func hide(st *open.Store, err error) error {
+	if err == nil {
+		return nil
+	}
+	return coded{StatusOf(err), errors.New(st.Hide(TextOf(err)))}
 }
 
 // holdNode leases a node, and opens a generator on it. It closes the

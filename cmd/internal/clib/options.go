@@ -75,37 +75,6 @@ var optionTable = [...]option{
 	{"within", onStore, "a range of nodes", func(o *options) any { return &o.lease.within }},
 }
 
-// set reads a value.
-func set(to any, value string) (err error) {
-	switch to := to.(type) {
-	case *string:
-		*to = value
-	case *[]string:
-		*to = append(*to, value)
-	case *bool:
-		*to, err = strconv.ParseBool(value)
-	case *int:
-		*to, err = strconv.Atoi(value)
-	case *int64:
-		*to, err = strconv.ParseInt(value, 10, 64)
-	case *time.Duration:
-		if *to, err = time.ParseDuration(value); *to < 0 {
-			err = strconv.ErrRange
-		}
-	case **[2]int64:
-		first, last, two := strings.Cut(value, "-")
-		if !two {
-			last = first
-		}
-		*to = &[2]int64{}
-		err = errors.Join(set(&(*to)[0], first), set(&(*to)[1], last))
-		if r := *to; r[0] < 0 || r[1] < r[0] {
-			err = strconv.ErrRange
-		}
-	}
-	return err
-}
-
 // parseOptions reads key=value pairs with commas between them.
 func parseOptions(text string, d door) (*options, error) {
 	o := &options{maxWait: defaultMaxWait}
@@ -172,6 +141,37 @@ func known(d door) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// set reads a value.
+func set(to any, value string) (err error) {
+	switch to := to.(type) {
+	case *string:
+		*to = value
+	case *[]string:
+		*to = append(*to, value)
+	case *bool:
+		*to, err = strconv.ParseBool(value)
+	case *int:
+		*to, err = strconv.Atoi(value)
+	case *int64:
+		*to, err = strconv.ParseInt(value, 10, 64)
+	case *time.Duration:
+		if *to, err = time.ParseDuration(value); *to < 0 {
+			err = strconv.ErrRange
+		}
+	case **[2]int64:
+		first, last, two := strings.Cut(value, "-")
+		if !two {
+			last = first
+		}
+		*to = &[2]int64{}
+		err = errors.Join(set(&(*to)[0], first), set(&(*to)[1], last))
+		if r := *to; r[0] < 0 || r[1] < r[0] {
+			err = strconv.ErrRange
+		}
+	}
+	return err
 }
 
 // schemeOf returns the scheme of a layout's text; "" means the default one.

@@ -21,6 +21,21 @@ func urlOf(given string) string { return cmp.Or(given, os.Getenv("SNOWFENCE_STOR
 // tokenEnv names the file of the token for servers that ask for one.
 const tokenEnv = "SNOWFENCE_TOKEN_FILE"
 
+// openServer leases a node from servers, such as the agent of this host.
+func (l *Library) openServer(ctx context.Context, url, namespace string, o *options) (Handle, error) {
+	c, err := dial(url)
+	if err != nil {
+		return 0, err
+	}
+	s, err := servedScheme(ctx, c, namespace, o)
+	if err != nil {
+		return 0, errors.Join(err, c.Close())
+	}
+	return l.holdNode(ctx, s, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
+		return c.Lease(ctx, namespace, s, lo)
+	}, c.Close)
+}
+
 // dial returns a client of the servers of a URL, which are several with
 // commas.
 func dial(url string) (*remote.Client, error) {
@@ -37,21 +52,6 @@ func dial(url string) (*remote.Client, error) {
 		return nil, coded{Invalid, err}
 	}
 	return c, nil
-}
-
-// openServer leases a node from servers, such as the agent of this host.
-func (l *Library) openServer(ctx context.Context, url, namespace string, o *options) (Handle, error) {
-	c, err := dial(url)
-	if err != nil {
-		return 0, err
-	}
-	s, err := servedScheme(ctx, c, namespace, o)
-	if err != nil {
-		return 0, errors.Join(err, c.Close())
-	}
-	return l.holdNode(ctx, s, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
-		return c.Lease(ctx, namespace, s, lo)
-	}, c.Close)
 }
 
 // servedScheme returns the scheme of a namespace of servers, with the

@@ -62,19 +62,6 @@ type block struct {
 	last *row
 }
 
-// blocks returns rows as blocks, most of which have one node.
-func blocks(rows []row) (list []block) {
-	for i := range rows {
-		r := &rows[i]
-		if n := len(list) - 1; n >= 0 && list[n].last.sameBlock(r) {
-			list[n].last = r
-		} else {
-			list = append(list, block{r, r})
-		}
-	}
-	return list
-}
-
 // nodes is how many there are in the block.
 func (b block) nodes() int64 { return b.last.end - b.Node }
 
@@ -192,13 +179,17 @@ func (l *nodeMap) paintCells() {
 	l.blocks = blocks(l.rows)
 }
 
-// rowAt returns the row that begins at a node, or nil.
-func (l *nodeMap) rowAt(node int64) *row {
-	i := sort.Search(len(l.rows), func(i int) bool { return l.rows[i].Node >= node })
-	if i < len(l.rows) && l.rows[i].Node == node {
-		return &l.rows[i]
+// blocks returns rows as blocks, most of which have one node.
+func blocks(rows []row) (list []block) {
+	for i := range rows {
+		r := &rows[i]
+		if n := len(list) - 1; n >= 0 && list[n].last.sameBlock(r) {
+			list[n].last = r
+		} else {
+			list = append(list, block{r, r})
+		}
 	}
-	return nil
+	return list
 }
 
 // compareClocks learns from two views how far the clocks of holders are
@@ -222,6 +213,15 @@ func (l *nodeMap) compareClocks(before *nodeMap) {
 			}
 		}
 	}
+}
+
+// rowAt returns the row that begins at a node, or nil.
+func (l *nodeMap) rowAt(node int64) *row {
+	i := sort.Search(len(l.rows), func(i int) bool { return l.rows[i].Node >= node })
+	if i < len(l.rows) && l.rows[i].Node == node {
+		return &l.rows[i]
+	}
+	return nil
 }
 
 // encodeRuns writes the changed cells as runs: how many to skip, then

@@ -20,15 +20,6 @@ var built embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// setSecurityHeaders sets the headers that all answers have.
-func setSecurityHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-}
-
 // kinds are the types of files, whatever the machine's own table says.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".md": "text/plain; charset=utf-8",
@@ -65,17 +56,6 @@ var pageFiles = sync.OnceValues(func() (map[string]pageFile, error) {
 	})
 	return files, err
 })
-
-// takesGzip reports whether a client can read compressed files.
-func takesGzip(r *http.Request) bool {
-	for _, one := range strings.Split(strings.Join(r.Header["Accept-Encoding"], ","), ",") {
-		name, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";")
-		if strings.EqualFold(name, "gzip") {
-			return strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != "" || weight == ""
-		}
-	}
-	return false
-}
 
 // mountPage serves the files of the page. The names of those in assets
 // change with their content.
@@ -122,6 +102,26 @@ func mountPage(mux *http.ServeMux) {
 	})
 	mux.HandleFunc("GET /dashboard", redirect)
 	mux.HandleFunc("GET /{$}", redirect)
+}
+
+// setSecurityHeaders sets the headers that all answers have.
+func setSecurityHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// takesGzip reports whether a client can read compressed files.
+func takesGzip(r *http.Request) bool {
+	for _, one := range strings.Split(strings.Join(r.Header["Accept-Encoding"], ","), ",") {
+		name, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";")
+		if strings.EqualFold(name, "gzip") {
+			return strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != "" || weight == ""
+		}
+	}
+	return false
 }
 
 // redirect sends browsers to the page.

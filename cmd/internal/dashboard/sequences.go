@@ -29,6 +29,20 @@ type sequenceState struct {
 	Trouble string  `json:"trouble,omitempty"`
 }
 
+// sampleSequences looks at all sequences. mu is held.
+func (sm *sampler) sampleSequences() {
+	open := map[string]*server.Sequence{}
+	for _, sq := range sm.service.Sequences() {
+		open[sq.Name] = sq
+	}
+	sm.sequences = sm.sequences[:0:0]
+	for _, i := range sm.storedSequences {
+		if i.State != "deleted" {
+			sm.sequences = append(sm.sequences, sequenceOf(i, open[i.Name]))
+		}
+	}
+}
+
 // sequenceOf returns a sequence as the store had it, with the facts of an
 // open one; open may be nil.
 func sequenceOf(i *pb.Sequence, open *server.Sequence) sequenceState {
@@ -62,20 +76,6 @@ func lasting(seconds float64) int64 {
 		return max(int64(ms), 1)
 	}
 	return 0
-}
-
-// sampleSequences looks at all sequences. mu is held.
-func (sm *sampler) sampleSequences() {
-	open := map[string]*server.Sequence{}
-	for _, sq := range sm.service.Sequences() {
-		open[sq.Name] = sq
-	}
-	sm.sequences = sm.sequences[:0:0]
-	for _, i := range sm.storedSequences {
-		if i.State != "deleted" {
-			sm.sequences = append(sm.sequences, sequenceOf(i, open[i.Name]))
-		}
-	}
 }
 
 // changed returns the news for the page, by name, and the names that are

@@ -27,20 +27,6 @@ type sender struct {
 	buf     bytes.Buffer
 }
 
-// openStream starts a stream, if there is room for it.
-func (d *Dashboard) openStream(
-	w http.ResponseWriter, r *http.Request, id *server.Identity,
-) (*sender, func(), error) {
-	c := &server.Caller{Identity: id, From: r.RemoteAddr}
-	if err := d.cfg.Service.Reserve(c, 2*server.StreamRoom); err != nil {
-		return nil, nil, err
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // proxies are not to gather it
-	return &sender{w: w, control: http.NewResponseController(w)}, func() { d.cfg.Service.Ended(c) }, nil
-}
-
 func (s *sender) sendEvent(kind string, v any) error {
 	body, err := view.JSON(v)
 	if err != nil {
@@ -70,13 +56,6 @@ type hello struct {
 type preset struct {
 	Name   string `json:"name"`
 	Layout string `json:"layout"`
-}
-
-func presets() (list []preset) {
-	for _, p := range snowfence.Presets() {
-		list = append(list, preset{p.Name, p.Layout.String()})
-	}
-	return list
 }
 
 type sample struct {
@@ -140,6 +119,27 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 			return nil // the page has gone
 		}
 	}
+}
+
+// openStream starts a stream, if there is room for it.
+func (d *Dashboard) openStream(
+	w http.ResponseWriter, r *http.Request, id *server.Identity,
+) (*sender, func(), error) {
+	c := &server.Caller{Identity: id, From: r.RemoteAddr}
+	if err := d.cfg.Service.Reserve(c, 2*server.StreamRoom); err != nil {
+		return nil, nil, err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // proxies are not to gather it
+	return &sender{w: w, control: http.NewResponseController(w)}, func() { d.cfg.Service.Ended(c) }, nil
+}
+
+func presets() (list []preset) {
+	for _, p := range snowfence.Presets() {
+		list = append(list, preset{p.Name, p.Layout.String()})
+	}
+	return list
 }
 
 // client is the knowledge of a page.

@@ -48,38 +48,6 @@ var versions = map[string][2]int{
 	"server_version": {}, "version": {}, "redis_version": {6, 2}, "etcd_version": {3, 4},
 }
 
-// etcdFault returns the known fault of an etcd version, or "".
-func etcdFault(version string) string {
-	var minor, patch int
-	_, _ = fmt.Sscanf(version, "3.%d.%d", &minor, &patch) // of another version nothing is known
-	switch {
-	case minor == 5 && patch < 3:
-		return "the data of its members may come to differ, and a cluster of one member may lose writes that it " +
-			"has acknowledged"
-	case minor == 4 && patch < 21, minor == 5 && patch < 5:
-		return "a cluster of one member may lose writes that it has acknowledged"
-	}
-	return ""
-}
-
-// storeVersion judges the version of a server.
-func storeVersion(r *report, name, value string) {
-	least, major, minor := versions[name], 0, 0
-	_, err := fmt.Sscanf(value, "%d.%d", &major, &minor)
-	switch {
-	case err != nil && least != [2]int{}:
-		r.unchecked([]string{StoreVersion}, "", "%s is %q, which is no number", name, value)
-	case major < least[0] || major == least[0] && minor < least[1]:
-		r.found(StoreVersion, "", fmt.Sprintf("use version %d.%d or a later one", least[0], least[1]),
-			"%s is %s, and %d.%d is the oldest that will do", name, value, least[0], least[1])
-	case name == "etcd_version" && etcdFault(value) != "":
-		r.found(StoreVersion, "", "use version 3.4.21, 3.5.5 or a later one", "%s is %s: %s", name, value,
-			etcdFault(value))
-	default:
-		r.good(StoreVersion, "", "%s is %s, which is new enough", name, value)
-	}
-}
-
 // storeSettings passes on the stores' own findings.
 func storeSettings(ctx context.Context, c *Case, r *report) {
 	all := []string{StoreVersion, StoreDurability, StoreRights}
@@ -122,6 +90,38 @@ func judgeSettings(c *Case, r *report, list []open.Finding) {
 		}
 	}
 	storeRights(c, r, rights)
+}
+
+// storeVersion judges the version of a server.
+func storeVersion(r *report, name, value string) {
+	least, major, minor := versions[name], 0, 0
+	_, err := fmt.Sscanf(value, "%d.%d", &major, &minor)
+	switch {
+	case err != nil && least != [2]int{}:
+		r.unchecked([]string{StoreVersion}, "", "%s is %q, which is no number", name, value)
+	case major < least[0] || major == least[0] && minor < least[1]:
+		r.found(StoreVersion, "", fmt.Sprintf("use version %d.%d or a later one", least[0], least[1]),
+			"%s is %s, and %d.%d is the oldest that will do", name, value, least[0], least[1])
+	case name == "etcd_version" && etcdFault(value) != "":
+		r.found(StoreVersion, "", "use version 3.4.21, 3.5.5 or a later one", "%s is %s: %s", name, value,
+			etcdFault(value))
+	default:
+		r.good(StoreVersion, "", "%s is %s, which is new enough", name, value)
+	}
+}
+
+// etcdFault returns the known fault of an etcd version, or "".
+func etcdFault(version string) string {
+	var minor, patch int
+	_, _ = fmt.Sscanf(version, "3.%d.%d", &minor, &patch) // of another version nothing is known
+	switch {
+	case minor == 5 && patch < 3:
+		return "the data of its members may come to differ, and a cluster of one member may lose writes that it " +
+			"has acknowledged"
+	case minor == 4 && patch < 21, minor == 5 && patch < 5:
+		return "a cluster of one member may lose writes that it has acknowledged"
+	}
+	return ""
 }
 
 // storeRights judges the rights of this role. A role that may only read is

@@ -116,24 +116,6 @@ func (a *address) parseQuery(query string) error {
 	return nil
 }
 
-// rejectUnknown refuses parameters other than the known ones. Of a URL with
-// a password among its parameters it does not quote them: they may be the
-// text after an '&' in it.
-func (a *address) rejectUnknown(known ...string) error {
-	for _, name := range slices.Sorted(maps.Keys(a.params)) {
-		if slices.Contains(known, name) {
-			continue
-		}
-		what := "it has a parameter that is not known"
-		if _, ok := a.params["password"]; !ok && validParam.MatchString(name) && !a.hasPassword {
-			what = fmt.Sprintf("parameter %s is not known", name)
-		}
-		slices.Sort(known)
-		return a.errorf("%s; %s stores have %s", what, a.scheme, strings.Join(known, ", "))
-	}
-	return nil
-}
-
 func (a *address) errorf(format string, args ...any) error {
 	return fmt.Errorf("%w %s: %s", ErrURL, a.scheme+":…", a.secrets.hideIn(fmt.Sprintf(format, args...)))
 }
@@ -165,6 +147,36 @@ func (a *address) name() string {
 
 var readable = strings.NewReplacer("%2F", "/", "%3A", ":", "%2C", ",")
 
+// serverParams reads the parameters of all servers, and refuses those that
+// neither they nor this kind have.
+func (a *address) serverParams(env func(string) string, own ...string) (timeout time.Duration, err error) {
+	if err := a.rejectUnknown(append([]string{"password", "password_file", "connect_timeout"}, own...)...); err != nil {
+		return 0, err
+	}
+	if err := a.findPassword(env); err != nil {
+		return 0, err
+	}
+	return a.durationParam("connect_timeout", connectTimeout)
+}
+
+// rejectUnknown refuses parameters other than the known ones. Of a URL with
+// a password among its parameters it does not quote them: they may be the
+// text after an '&' in it.
+func (a *address) rejectUnknown(known ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(a.params)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		what := "it has a parameter that is not known"
+		if _, ok := a.params["password"]; !ok && validParam.MatchString(name) && !a.hasPassword {
+			what = fmt.Sprintf("parameter %s is not known", name)
+		}
+		slices.Sort(known)
+		return a.errorf("%s; %s stores have %s", what, a.scheme, strings.Join(known, ", "))
+	}
+	return nil
+}
+
 // durationParam returns a parameter that is a length of time.
 func (a *address) durationParam(name string, otherwise time.Duration) (time.Duration, error) {
 	text, ok := a.params[name]
@@ -176,18 +188,6 @@ func (a *address) durationParam(name string, otherwise time.Duration) (time.Dura
 		return 0, a.errorf("%s is a time from 1ms to 1h, such as 5s", name)
 	}
 	return d, nil
-}
-
-// serverParams reads the parameters of all servers, and refuses those that
-// neither they nor this kind have.
-func (a *address) serverParams(env func(string) string, own ...string) (timeout time.Duration, err error) {
-	if err := a.rejectUnknown(append([]string{"password", "password_file", "connect_timeout"}, own...)...); err != nil {
-		return 0, err
-	}
-	if err := a.findPassword(env); err != nil {
-		return 0, err
-	}
-	return a.durationParam("connect_timeout", connectTimeout)
 }
 
 // number has the limits of a parameter, and its default.

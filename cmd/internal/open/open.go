@@ -94,6 +94,16 @@ type place struct {
 	open    func(ctx context.Context, a *address, env func(string) string) (*Store, error) // the address
 }
 
+// Check returns the mistake in the form of a URL. "" is the user's own
+// file.
+func Check(rawURL string) error {
+	if rawURL == "" {
+		return nil
+	}
+	_, err := parse(rawURL)
+	return err
+}
+
 // parse reads a URL, and asks nothing.
 func parse(rawURL string) (p place, err error) {
 	scheme, rest, ok := strings.Cut(rawURL, ":")
@@ -123,16 +133,6 @@ func parse(rawURL string) (p place, err error) {
 	p.open = kind.open
 	p.address, err = parseAddress(scheme, rest, kind.port)
 	return p, err
-}
-
-// Check returns the mistake in the form of a URL. "" is the user's own
-// file.
-func Check(rawURL string) error {
-	if rawURL == "" {
-		return nil
-	}
-	_, err := parse(rawURL)
-	return err
 }
 
 // OnServer reports whether a URL names a store on a server.

@@ -16,17 +16,6 @@ const (
 	codeCantOpen = 14
 )
 
-// isReadOnly reports whether an error comes from a user without the right
-// to write a file, or beside it.
-func isReadOnly(err error) bool {
-	var coded interface{ Code() int }
-	if !errors.As(err, &coded) {
-		return false
-	}
-	code := coded.Code() & 0xff // without what extended codes add
-	return code == codePerm || code == codeReadOnly || code == codeCantOpen
-}
-
 // permissionError adds advice to an error of missing rights: how this user
 // gets to use the file.
 func permissionError(path string, err error) error {
@@ -66,6 +55,17 @@ func permissionAdvice(path string, err error) string {
 			"chgrp %s %s && chmod 660 %s", groupOf(folder), groupOf(folder), files, files)
 	}
 	return ""
+}
+
+// isReadOnly reports whether an error comes from a user without the right
+// to write a file, or beside it.
+func isReadOnly(err error) bool {
+	var coded interface{ Code() int }
+	if !errors.As(err, &coded) {
+		return false
+	}
+	code := coded.Code() & 0xff // without what extended codes add
+	return code == codePerm || code == codeReadOnly || code == codeCantOpen
 }
 
 // sharingAdvice returns which files of a store the users of a group cannot

@@ -105,14 +105,6 @@ func yearsBetween(from, to time.Time) float64 {
 	return math.Round(sec*float64(time.Second)/year*100) / 100
 }
 
-func digits(n uint64) int {
-	d := 1
-	for ; n >= 10; n /= 10 {
-		d++
-	}
-	return d
-}
-
 // DigitsAt returns the most decimal digits an ID of the layout can have at
 // t, sign not counted.
 func DigitsAt(l snowfence.Layout, t time.Time) int {
@@ -126,6 +118,14 @@ func DigitsAt(l snowfence.Layout, t time.Time) int {
 		return digits(math.MaxInt64)
 	}
 	return digits(ticks<<below - 1)
+}
+
+func digits(n uint64) int {
+	d := 1
+	for ; n >= 10; n /= 10 {
+		d++
+	}
+	return d
 }
 
 // bitsFor returns how many bits are needed to number n things.

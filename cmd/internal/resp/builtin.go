@@ -25,11 +25,6 @@ func ping(c *conn, args [][]byte) {
 
 func echo(c *conn, args [][]byte) { c.out = appendBulk(c.out, args[1]) }
 
-func quit(c *conn, _ [][]byte) {
-	c.out = appendSimple(c.out, "OK")
-	c.quit = true
-}
-
 func reset(c *conn, _ [][]byte) {
 	c.countMade()
 	c.proto, c.name, c.space, c.triedAuth, c.judge = 2, "", nil, false, judgement{}
@@ -86,6 +81,11 @@ func (c *conn) loginWith(token []byte) bool {
 	}
 	c.id, c.wrong = id, 0
 	return c.claimPlace()
+}
+
+func quit(c *conn, _ [][]byte) {
+	c.out = appendSimple(c.out, "OK")
+	c.quit = true
 }
 
 // hello is HELLO [version [AUTH user token] [SETNAME name]].

@@ -47,12 +47,6 @@ func appendID(b []byte, id snowfence.ID) []byte {
 	return append(b, '\r', '\n')
 }
 
-func appendArray(b []byte, n int) []byte {
-	b = append(b, '*')
-	b = strconv.AppendInt(b, int64(n), 10)
-	return append(b, '\r', '\n')
-}
-
 // version is the version of the protocol, 2 or 3.
 type version int
 
@@ -62,6 +56,12 @@ func appendMap(b []byte, n int, proto version) []byte {
 		return appendArray(b, 2*n)
 	}
 	b = append(b, '%')
+	b = strconv.AppendInt(b, int64(n), 10)
+	return append(b, '\r', '\n')
+}
+
+func appendArray(b []byte, n int) []byte {
+	b = append(b, '*')
 	b = strconv.AppendInt(b, int64(n), 10)
 	return append(b, '\r', '\n')
 }

@@ -69,13 +69,6 @@ func (e *exchange) nextParams() (nextParams, error) {
 	return want, server.CheckCount(n)
 }
 
-// prefersText reports whether a client would rather have lines of text than
-// JSON.
-func prefersText(h http.Header) bool {
-	accept := h["Accept"]
-	return len(accept) > 0 && goautoneg.Negotiate(strings.Join(accept, ","), kinds) == "text/plain"
-}
-
 // kinds are the forms of answers; the first is for clients that do not
 // care.
 var kinds = []string{"application/json", "text/plain"}
@@ -152,6 +145,13 @@ func (h *rest) next(e *exchange) error {
 			}
 		}
 	})
+}
+
+// prefersText reports whether a client would rather have lines of text than
+// JSON.
+func prefersText(h http.Header) bool {
+	accept := h["Accept"]
+	return len(accept) > 0 && goautoneg.Negotiate(strings.Join(accept, ","), kinds) == "text/plain"
 }
 
 // chunk is how many IDs are formatted and written at a time: a slow client

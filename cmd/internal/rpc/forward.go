@@ -53,39 +53,6 @@ func (r leases) other(ctx context.Context, l wire.Lease) string {
 	return r.s.Lessor(l)
 }
 
-// forwarded asks another server for the same caller: servers over a store
-// have the same tokens. If it does not, the error is a
-// [lease.ErrElsewhere].
-func forwarded[Req, Res any](
-	ctx context.Context, r leases, id string, m *Req,
-	do func(api.LeaseServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
-) (*Res, error) {
-	ctx, cancel := context.WithTimeout(ctx, forwardWait)
-	defer cancel()
-	address, err := r.s.Peer(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	req := connect.NewRequest(m)
-	req.Header().Set(server.ForwardedHeader, r.s.ID())
-	if token := server.CallerOf(ctx).Token; token != "" {
-		req.Header().Set("Authorization", token)
-	}
-	res, err := do(api.NewLeaseServiceClient(r.others, address), ctx, req)
-	if err == nil {
-		return res.Msg, nil
-	}
-	switch kind, message := answerOf(err); {
-	case kind == server.Elsewhere:
-		r.s.PeerAway(id)
-		return nil, fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)
-	case stranger(kind):
-		return nil, fmt.Errorf("its server knows neither the caller nor the namespace: %w", lease.ErrElsewhere)
-	default:
-		return nil, server.NewError(kind, errors.New(message))
-	}
-}
-
 // stranger reports whether an answer is of a server that does not know the
 // caller or the namespace, as this one does. Another server may have the
 // lessor's address by then.
@@ -117,6 +84,39 @@ func (r leases) forwardAll(
 		default:
 			out[i] = res.Renewals[k]
 		}
+	}
+}
+
+// forwarded asks another server for the same caller: servers over a store
+// have the same tokens. If it does not, the error is a
+// [lease.ErrElsewhere].
+func forwarded[Req, Res any](
+	ctx context.Context, r leases, id string, m *Req,
+	do func(api.LeaseServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
+) (*Res, error) {
+	ctx, cancel := context.WithTimeout(ctx, forwardWait)
+	defer cancel()
+	address, err := r.s.Peer(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	req := connect.NewRequest(m)
+	req.Header().Set(server.ForwardedHeader, r.s.ID())
+	if token := server.CallerOf(ctx).Token; token != "" {
+		req.Header().Set("Authorization", token)
+	}
+	res, err := do(api.NewLeaseServiceClient(r.others, address), ctx, req)
+	if err == nil {
+		return res.Msg, nil
+	}
+	switch kind, message := answerOf(err); {
+	case kind == server.Elsewhere:
+		r.s.PeerAway(id)
+		return nil, fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)
+	case stranger(kind):
+		return nil, fmt.Errorf("its server knows neither the caller nor the namespace: %w", lease.ErrElsewhere)
+	default:
+		return nil, server.NewError(kind, errors.New(message))
 	}
 }
 

@@ -50,16 +50,6 @@ func newTokens(c *Config) (*tokens, error) {
 	return t, err
 }
 
-// warnings says which tokens end soon.
-func (t *tokens) warnings(now time.Time) (list []string) {
-	for _, k := range t.currentAuth().Tokens() {
-		if text := k.Warning(now); text != "" {
-			list = append(list, text)
-		}
-	}
-	return list
-}
-
 func (t *tokens) readFile() (*server.Auth, error) {
 	list := slices.Clone(t.ownTokens)
 	if t.path != "" {
@@ -130,6 +120,16 @@ func (t *tokens) reloadFile() {
 	t.useAuth(a)
 	t.logger.Info("tokens read again", "file", t.path, "tokens", len(a.Tokens()))
 	t.logWarnings(t.warnings)
+}
+
+// warnings says which tokens end soon.
+func (t *tokens) warnings(now time.Time) (list []string) {
+	for _, k := range t.currentAuth().Tokens() {
+		if text := k.Warning(now); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // replaceWith takes over the tokens of other settings.

@@ -102,27 +102,6 @@ func (c *Config) Settings() iter.Seq2[reflect.StructTag, any] {
 	}
 }
 
-// advertised returns the URL at which other servers reach this one; ""
-// means that they do not.
-func (c *Config) advertised() (string, error) {
-	if c.Advertise == "" {
-		return "", nil
-	}
-	at := strings.LastIndexByte(c.Advertise, ':')
-	host, port := c.Advertise[:max(at, 0)], c.Advertise[at+1:]
-	host = strings.Trim(host, "[]") // an address of IPv6 may have no brackets, as a pod's has none
-	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
-	if c.TLSCert != "" {
-		u.Scheme = "https"
-	}
-	read, err := url.Parse(u.String())
-	if n, bad := strconv.ParseUint(port, 10, 16); bad != nil || n == 0 || err != nil || host == "" ||
-		read.Hostname() != host || read.Port() != port {
-		return "", fmt.Errorf("advertise %q: write it as host:port, as in 10.0.0.7:8080", c.Advertise)
-	}
-	return u.String(), nil
-}
-
 // listenerNames are the values that OpenToNetwork may have.
 var listenerNames = []string{"http", "resp", "admin", "all"}
 
@@ -174,6 +153,27 @@ func (c *Config) Check() error {
 		add("max-connections, slow, drain and stop-timeout must not be negative")
 	}
 	return errors.Join(errs...)
+}
+
+// advertised returns the URL at which other servers reach this one; ""
+// means that they do not.
+func (c *Config) advertised() (string, error) {
+	if c.Advertise == "" {
+		return "", nil
+	}
+	at := strings.LastIndexByte(c.Advertise, ':')
+	host, port := c.Advertise[:max(at, 0)], c.Advertise[at+1:]
+	host = strings.Trim(host, "[]") // an address of IPv6 may have no brackets, as a pod's has none
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	if c.TLSCert != "" {
+		u.Scheme = "https"
+	}
+	read, err := url.Parse(u.String())
+	if n, bad := strconv.ParseUint(port, 10, 16); bad != nil || n == 0 || err != nil || host == "" ||
+		read.Hostname() != host || read.Port() != port {
+		return "", fmt.Errorf("advertise %q: write it as host:port, as in 10.0.0.7:8080", c.Advertise)
+	}
+	return u.String(), nil
 }
 
 type listener struct{ name, address string }

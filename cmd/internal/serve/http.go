@@ -19,35 +19,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// listen listens on an address. An address that was taken for one of this
-// machine alone has to be one: names can be anything.
-func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) {
-	if path, ok := socketPath(l.address); ok {
-		ln, err := listenSocket(path)
-		if err != nil {
-			return nil, explainListen(l, err)
-		}
-		return ln, nil
-	}
-	var lc net.ListenConfig
-	network := "tcp"
-	if host, _, err := net.SplitHostPort(l.address); err == nil && net.ParseIP(host).To4() != nil {
-		network = "tcp4" // otherwise 0.0.0.0 would mean IPv6 too
-	}
-	ln, err := lc.Listen(ctx, network, l.address)
-	if err != nil {
-		return nil, explainListen(l, err)
-	}
-	if local, _ := isLoopback(l.address); local {
-		if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-			if err := p.cfg.checkExposed(l.name, a.String()); err != nil {
-				return nil, errors.Join(fmt.Errorf("%s: %s is %s: %w", l.name, l.address, a, err), ln.Close())
-			}
-		}
-	}
-	return ln, nil
-}
-
 // serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for
 // gRPC on loopback. It returns the address that it listens on.
 func (p *Process) serveHTTP(
@@ -80,6 +51,35 @@ func (p *Process) serveHTTP(
 		}
 	})
 	return g.Addr().String(), nil
+}
+
+// listen listens on an address. An address that was taken for one of this
+// machine alone has to be one: names can be anything.
+func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) {
+	if path, ok := socketPath(l.address); ok {
+		ln, err := listenSocket(path)
+		if err != nil {
+			return nil, explainListen(l, err)
+		}
+		return ln, nil
+	}
+	var lc net.ListenConfig
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(l.address); err == nil && net.ParseIP(host).To4() != nil {
+		network = "tcp4" // otherwise 0.0.0.0 would mean IPv6 too
+	}
+	ln, err := lc.Listen(ctx, network, l.address)
+	if err != nil {
+		return nil, explainListen(l, err)
+	}
+	if local, _ := isLoopback(l.address); local {
+		if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+			if err := p.cfg.checkExposed(l.name, a.String()); err != nil {
+				return nil, errors.Join(fmt.Errorf("%s: %s is %s: %w", l.name, l.address, a, err), ln.Close())
+			}
+		}
+	}
+	return ln, nil
 }
 
 // storeTimeout is how long the store may take for a request, beside the

@@ -10,15 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// CertificateName is the log's name of the holder of a client certificate;
-// "" without one.
-func CertificateName(chain []*x509.Certificate) string {
-	if len(chain) == 0 {
-		return ""
-	}
-	return Clip(chain[0].Subject.String())
-}
-
 // Caller is the sender of a request, and the service's facts of it beside
 // the answer.
 type Caller struct {
@@ -30,6 +21,15 @@ type Caller struct {
 	Made        bool   // set by the service: the request made what it asked for
 
 	room []reservation // until the request ends
+}
+
+// CertificateName is the log's name of the holder of a client certificate;
+// "" without one.
+func CertificateName(chain []*x509.Certificate) string {
+	if len(chain) == 0 {
+		return ""
+	}
+	return Clip(chain[0].Subject.String())
 }
 
 // Identify returns the identity of a request's sender.

@@ -26,41 +26,6 @@ type Auth struct {
 // anybody is the name of callers where no token is needed.
 const anybody = "anyone"
 
-// Open lets everybody do everything, which is for listeners that only this
-// machine reaches.
-func Open() *Auth { return OpenAt(0) }
-
-// OpenAt is Open with a limit: how many IDs and other requests a second all
-// callers together get. 0 means no limit.
-func OpenAt(perSecond int) *Auth {
-	t := Token{Verbs: verbs[:], Rate: float64(perSecond), Burst: perSecond}
-	return &Auth{anyone: newIdentity(t)}
-}
-
-// NewHostAuth is for agents: the users of this host make IDs, and each may
-// hold so many nodes. Without namespaces it is for all that the agent has.
-func NewHostAuth(nodes int, namespaces ...string) *Auth {
-	t := Token{Verbs: hostVerbs, Namespaces: namespaces}
-	return &Auth{anyone: newIdentity(t), nodes: nodes}
-}
-
-var hostVerbs = []Verb{VerbIDs, VerbRead, VerbLease}
-
-// User returns the identity of a user of this host for an agent; nil for a
-// server.
-func (a *Auth) User(id uint32) *Identity {
-	if a.nodes == 0 {
-		return nil
-	}
-	if user, ok := a.users.Load(id); ok {
-		return user.(*Identity)
-	}
-	t := a.anyone.rights.Load().token
-	t.Name, t.Nodes = fmt.Sprintf("user-%d", id), a.nodes
-	user, _ := a.users.LoadOrStore(id, newIdentity(t))
-	return user.(*Identity)
-}
-
 // NewAuth returns an Auth that wants one of the tokens.
 func NewAuth(tokens []Token) (*Auth, error) {
 	a := &Auth{}
@@ -99,6 +64,41 @@ func newIdentity(t Token) *Identity {
 	}
 	id.rights.Store(r)
 	return id
+}
+
+// Open lets everybody do everything, which is for listeners that only this
+// machine reaches.
+func Open() *Auth { return OpenAt(0) }
+
+// OpenAt is Open with a limit: how many IDs and other requests a second all
+// callers together get. 0 means no limit.
+func OpenAt(perSecond int) *Auth {
+	t := Token{Verbs: verbs[:], Rate: float64(perSecond), Burst: perSecond}
+	return &Auth{anyone: newIdentity(t)}
+}
+
+// NewHostAuth is for agents: the users of this host make IDs, and each may
+// hold so many nodes. Without namespaces it is for all that the agent has.
+func NewHostAuth(nodes int, namespaces ...string) *Auth {
+	t := Token{Verbs: hostVerbs, Namespaces: namespaces}
+	return &Auth{anyone: newIdentity(t), nodes: nodes}
+}
+
+var hostVerbs = []Verb{VerbIDs, VerbRead, VerbLease}
+
+// User returns the identity of a user of this host for an agent; nil for a
+// server.
+func (a *Auth) User(id uint32) *Identity {
+	if a.nodes == 0 {
+		return nil
+	}
+	if user, ok := a.users.Load(id); ok {
+		return user.(*Identity)
+	}
+	t := a.anyone.rights.Load().token
+	t.Name, t.Nodes = fmt.Sprintf("user-%d", id), a.nodes
+	user, _ := a.users.LoadOrStore(id, newIdentity(t))
+	return user.(*Identity)
 }
 
 // Replace makes a the successor of old, with tokens that were read before:

@@ -157,11 +157,6 @@ type storeError struct {
 	detail string // for the log
 }
 
-func (e *storeError) Error() string { return e.text }
-func (e *storeError) Unwrap() error { return e.err }
-
-const storeFailed = "the store failed, and the server's log says how"
-
 // newStoreError returns the callers' view of an error of the store: its
 // meaning to Snowfence, if that is known, and else that there was one.
 func newStoreError(err error, hide func(text string) string) *storeError {
@@ -173,6 +168,11 @@ func newStoreError(err error, hide func(text string) string) *storeError {
 	}
 	return e
 }
+
+func (e *storeError) Error() string { return e.text }
+func (e *storeError) Unwrap() error { return e.err }
+
+const storeFailed = "the store failed, and the server's log says how"
 
 // LogText returns the text of an error with the store's words, for the log.
 func LogText(err error) string {

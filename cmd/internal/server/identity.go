@@ -49,6 +49,18 @@ func (id *Identity) takeRights(next *Identity) *Identity {
 	return id
 }
 
+var errRevoked = Errorf(Anonymous, "the token was revoked: use another one")
+
+// May returns why the caller may not do something in a namespace; "" stands
+// for rights outside of namespaces.
+func (id *Identity) May(v Verb, namespace string) error {
+	r, err := id.presentRights()
+	if err != nil {
+		return err
+	}
+	return r.mayIn(v, namespace)
+}
+
 // presentRights returns the rights of the caller now, or why it has none.
 func (id *Identity) presentRights() (*rights, error) {
 	if id == nil {
@@ -63,18 +75,6 @@ func (id *Identity) presentRights() (*rights, error) {
 			r.token.Until.UTC().Format(time.RFC3339))
 	}
 	return r, nil
-}
-
-var errRevoked = Errorf(Anonymous, "the token was revoked: use another one")
-
-// May returns why the caller may not do something in a namespace; "" stands
-// for rights outside of namespaces.
-func (id *Identity) May(v Verb, namespace string) error {
-	r, err := id.presentRights()
-	if err != nil {
-		return err
-	}
-	return r.mayIn(v, namespace)
 }
 
 func (r *rights) mayIn(v Verb, namespace string) error {

@@ -14,13 +14,6 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// generator is Generator for callers, which may lack the right to read
-// labels.
-func (sp *Space) generator(ctx context.Context) (*snowfence.Generator, error) {
-	g, err := sp.Generator(ctx)
-	return g, withoutHolders(err)
-}
-
 // Next returns a new ID.
 func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
 	g, err := sp.generator(ctx)
@@ -36,6 +29,13 @@ func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
 		return 0, sp.endedError(err)
 	}
 	return id, nil
+}
+
+// generator is Generator for callers, which may lack the right to read
+// labels.
+func (sp *Space) generator(ctx context.Context) (*snowfence.Generator, error) {
+	g, err := sp.Generator(ctx)
+	return g, withoutHolders(err)
 }
 
 // Fill writes new IDs to dst. On an error the first n are good, and the

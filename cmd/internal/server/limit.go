@@ -63,26 +63,6 @@ func (id *Identity) enterGate(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// nodesOf returns the nodes of a namespace that only clients of a caller
-// can use now. A node that was given back counts until the used part of its
-// grant has passed.
-func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (map[int64]bool, error) {
-	v, err := s.View(ctx, namespace)
-	if err != nil {
-		return nil, err
-	}
-	nodes, now := map[int64]bool{}, v.Layout.TickOf(v.From)
-	for i := range v.Leases {
-		l := &v.Leases[i]
-		if l.From < l.Until && l.Until > now && id.ownsLabel(l.Label) {
-			for node := l.Node; node < v.End(l); node++ {
-				nodes[node] = true
-			}
-		}
-	}
-	return nodes, nil
-}
-
 func (id *Identity) beyondLimit(limit int, namespace string) error {
 	return id.countRefusal(Errorf(TooMuch,
 		"token %q may hold %d nodes of namespace %q at a time: give one back, or wait: "+
@@ -120,21 +100,24 @@ func (s *Service) checkRoom(
 	return nil
 }
 
-// checkHeld returns why nodes that were just taken are too many. The
-// request may have been broken off: the nodes are there all the same.
-func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
-	namespace := l.Namespace
-	if l.Lessor != "" {
-		if sp.lessor.Held(id.ownsLabel) > int64(limit) {
-			return id.beyondLimit(limit, namespace)
+// nodesOf returns the nodes of a namespace that only clients of a caller
+// can use now. A node that was given back counts until the used part of its
+// grant has passed.
+func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (map[int64]bool, error) {
+	v, err := s.View(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	nodes, now := map[int64]bool{}, v.Layout.TickOf(v.From)
+	for i := range v.Leases {
+		l := &v.Leases[i]
+		if l.From < l.Until && l.Until > now && id.ownsLabel(l.Label) {
+			for node := l.Node; node < v.End(l); node++ {
+				nodes[node] = true
+			}
 		}
-		return nil
 	}
-	held, err := s.nodesOf(ctx, id, namespace)
-	if err == nil && len(held) > limit {
-		err = id.beyondLimit(limit, namespace)
-	}
-	return err
+	return nodes, nil
 }
 
 // keepLate is keepWithin for a ticket that had ended when it was renewed.
@@ -177,4 +160,21 @@ func (s *Service) takeBackTicket(
 		return nil
 	}
 	return errors.Join(err, sp.lessor.Release(ctx, l.Ticket, used))
+}
+
+// checkHeld returns why nodes that were just taken are too many. The
+// request may have been broken off: the nodes are there all the same.
+func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
+	namespace := l.Namespace
+	if l.Lessor != "" {
+		if sp.lessor.Held(id.ownsLabel) > int64(limit) {
+			return id.beyondLimit(limit, namespace)
+		}
+		return nil
+	}
+	held, err := s.nodesOf(ctx, id, namespace)
+	if err == nil && len(held) > limit {
+		err = id.beyondLimit(limit, namespace)
+	}
+	return err
 }

@@ -21,6 +21,12 @@ const (
 	freeRoom    = 4 << 10   // up to this the answer is in the request's own
 )
 
+// reservation is room that a request has.
+type reservation struct {
+	who string
+	n   int64
+}
+
 // Reserve takes room for n bytes of an answer, until the request ends. Take
 // it before anything is made or taken from a store. One client leaves room
 // for others. A negative n is given back.
@@ -65,12 +71,6 @@ func (s *Service) reserveList(c *Caller, l *listed, read func() (int, error)) er
 	}
 	l.n.Store(max(int64(n), 1))
 	return s.Reserve(c, (int64(n)-before)*LeaseRoom)
-}
-
-// reservation is room that a request has.
-type reservation struct {
-	who string
-	n   int64
 }
 
 // Ended gives the room of a request back, after its answer has gone.

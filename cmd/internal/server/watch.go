@@ -217,20 +217,20 @@ func (w *Watched) publishView(view *View, err error) {
 	w.change = make(chan struct{})
 }
 
-// lastView returns the last view, the channel that the next reading closes,
-// and the error of the last.
-func (w *Watched) lastView() (*View, <-chan struct{}, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.last, w.change, w.err
-}
-
 // Last returns the last view, and waits for the first one.
 func (w *Watched) Last(ctx context.Context) (*View, error) {
 	if view, _, _ := w.lastView(); view != nil {
 		return view, nil
 	}
 	return w.Next(ctx, nil)
+}
+
+// lastView returns the last view, the channel that the next reading closes,
+// and the error of the last.
+func (w *Watched) lastView() (*View, <-chan struct{}, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last, w.change, w.err
 }
 
 // Next returns the present view if it is another one than have, and

@@ -35,18 +35,6 @@ const (
 	Guessed       Source = "guess"
 )
 
-// evidence returns that of the IDs so far.
-func (d *Decoder) evidence() *Evidence {
-	if d.seen == nil {
-		var views []*View
-		if d.Source == Guessed {
-			views = d.Views
-		}
-		d.seen = NewEvidence(views, d.Now)
-	}
-	return d.seen
-}
-
 // enough IDs tell their layout.
 const enough = 1000
 
@@ -63,6 +51,18 @@ func (d *Decoder) Learn(s []byte) {
 	if err == nil {
 		d.evidence().Add(id)
 	}
+}
+
+// evidence returns that of the IDs so far.
+func (d *Decoder) evidence() *Evidence {
+	if d.seen == nil {
+		var views []*View
+		if d.Source == Guessed {
+			views = d.Views
+		}
+		d.seen = NewEvidence(views, d.Now)
+	}
+	return d.seen
 }
 
 // Append appends the facts of a text, as lines or as one line of JSON.

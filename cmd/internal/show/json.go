@@ -76,20 +76,20 @@ func Fields(s *snowfence.Scheme, p snowfence.Parts) (list []Field) {
 	return list
 }
 
-// preset is the name of the layout; "" if it has none.
-func (v *View) preset() string {
-	if strings.Contains(v.Name, "=") {
-		return ""
-	}
-	return v.Name
-}
-
 // Decoded describes an ID for programs.
 func (v *View) Decoded(id snowfence.ID, p snowfence.Parts) Decoded {
 	return Decoded{
 		ID: id, Time: p.Time, Tick: p.Tick, Node: p.Node, Sequence: p.Sequence, Fields: Fields(v.Scheme, p),
 		Layout: v.Layout.String(), Name: v.preset(), Reserved: v.reserved(p),
 	}
+}
+
+// preset is the name of the layout; "" if it has none.
+func (v *View) preset() string {
+	if strings.Contains(v.Name, "=") {
+		return ""
+	}
+	return v.Name
 }
 
 func (t text) written() (w written) {

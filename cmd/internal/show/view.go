@@ -22,11 +22,6 @@ type View struct {
 	maker string            // of a layout that has no name
 }
 
-// title is what people call the layout.
-func (v *View) title() string {
-	return strings.Join(append([]string{cmp.Or(v.maker, v.Name)}, v.same...), ", ")
-}
-
 // NewView returns the view of a layout that may be encrypted: it then has a
 // random secret, to plan with and not to decode.
 func NewView(spec string) (*View, error) {
@@ -76,6 +71,11 @@ func LayoutName(l snowfence.Layout) string {
 		}
 	}
 	return l.String()
+}
+
+// title is what people call the layout.
+func (v *View) title() string {
+	return strings.Join(append([]string{cmp.Or(v.maker, v.Name)}, v.same...), ", ")
 }
 
 // unused reports whether no generator of the layout makes a sequence

@@ -56,15 +56,6 @@ func ParseAfterFailover(text string) (int64, error) {
 	return n, nil
 }
 
-// finalNumber returns the last number of a sequence: Max, or the one before
-// it that a step reaches. The numbers may span more than an int64 holds.
-func finalNumber(d sequence.Definition) int64 {
-	if d.Step < 0 {
-		return *d.Max + int64((uint64(*d.Start)-uint64(*d.Max))%-uint64(d.Step))
-	}
-	return *d.Max - int64((uint64(*d.Max)-uint64(*d.Start))%uint64(d.Step))
-}
-
 // lastNumber returns the highest number that a program may have; "" if none
 // has one.
 func lastNumber(i sequence.Info) string {
@@ -78,6 +69,15 @@ func lastNumber(i sequence.Info) string {
 		return ""
 	}
 	return numberText(i, i.Next-d.Step)
+}
+
+// finalNumber returns the last number of a sequence: Max, or the one before
+// it that a step reaches. The numbers may span more than an int64 holds.
+func finalNumber(d sequence.Definition) int64 {
+	if d.Step < 0 {
+		return *d.Max + int64((uint64(*d.Start)-uint64(*d.Max))%-uint64(d.Step))
+	}
+	return *d.Max - int64((uint64(*d.Max)-uint64(*d.Start))%uint64(d.Step))
 }
 
 // numberText returns a number as people read it: with its date in a dated

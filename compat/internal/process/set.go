@@ -36,16 +36,6 @@ type space struct {
 	floor int64 // above all ticks that generators used which left
 }
 
-// space returns the space of a key. The mutex is held.
-func (s *set) space(key spaceKey) *space {
-	sp := s.spaces[key]
-	if sp == nil {
-		sp = &space{uses: map[*use]bool{}}
-		s.spaces[key] = sp
-	}
-	return sp
-}
-
 // use is a generator in the set. The set's mutex guards it.
 type use struct {
 	space *space // nil outside of the set
@@ -96,6 +86,16 @@ func (s *set) enter(u *use, sp *space, p part, from int64, bare, replace bool) (
 func (s *set) end(u *use) {
 	_ = u.number.gen.Close() // its fence fails no Release
 	s.leave(u)
+}
+
+// space returns the space of a key. The mutex is held.
+func (s *set) space(key spaceKey) *space {
+	sp := s.spaces[key]
+	if sp == nil {
+		sp = &space{uses: map[*use]bool{}}
+		s.spaces[key] = sp
+	}
+	return sp
 }
 
 // leave takes u out for good, and remembers what it used.

@@ -36,6 +36,12 @@ func ByEnv(e *Env, fs *pflag.FlagSet) error {
 // ofEnv is the annotation of a flag with a value of the environment.
 const ofEnv = "of-env"
 
+// Given reports whether a flag is on the command line itself.
+func Given(cmd *cobra.Command, flag string) bool {
+	f := cmd.Flags().Lookup(flag)
+	return f != nil && f.Changed && !ofEnvironment(f)
+}
+
 // ofEnvironment reports whether the environment gave a flag its value; nil
 // is none.
 func ofEnvironment(f *pflag.Flag) bool {
@@ -44,12 +50,6 @@ func ofEnvironment(f *pflag.Flag) bool {
 	}
 	_, ok := f.Annotations[ofEnv]
 	return ok
-}
-
-// Given reports whether a flag is on the command line itself.
-func Given(cmd *cobra.Command, flag string) bool {
-	f := cmd.Flags().Lookup(flag)
-	return f != nil && f.Changed && !ofEnvironment(f)
 }
 
 // FirstGiven returns the first of some flags that is on the command line

@@ -13,6 +13,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// decoder writes the parts of IDs.
+type decoder struct {
+	show.Decoder
+
+	out   *bufio.Writer
+	buf   []byte
+	count int
+}
+
 func decodeCommand(e *command.Env) *cobra.Command {
 	var d decoder
 	var f DecodeFlags
@@ -158,15 +167,6 @@ func decodeStdin(e *command.Env, d *decoder) error {
 			}
 		}
 	}
-}
-
-// decoder writes the parts of IDs.
-type decoder struct {
-	show.Decoder
-
-	out   *bufio.Writer
-	buf   []byte
-	count int
 }
 
 // decodeOne decodes one text. Its error is for the reader of the messages;

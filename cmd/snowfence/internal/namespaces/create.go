@@ -46,22 +46,6 @@ func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limit
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
 }
 
-// limits returns the flags of the unit and the limits, as text of a
-// command.
-func (f *namespaceFlags) limits() string {
-	text := ""
-	if f.unit != 0 {
-		text += fmt.Sprintf(" --unit %d", f.unit)
-	}
-	if f.maxTTL != 0 {
-		text += " --max-ttl " + f.maxTTL.String()
-	}
-	if f.maxSkew != 0 {
-		text += " --max-skew " + f.maxSkew.String()
-	}
-	return text
-}
-
 // options returns the unit and the limits of the flags.
 func (f *namespaceFlags) options() *lease.NamespaceOptions {
 	return &lease.NamespaceOptions{Unit: f.unit, MaxTTL: f.maxTTL, MaxSkew: f.maxSkew}
@@ -183,6 +167,22 @@ func (f *namespaceFlags) explainExists(
 			command.NodeRange(ns.Nodes.From, ns.Nodes.Until-1), wanted, cure)
 	}
 	return err
+}
+
+// limits returns the flags of the unit and the limits, as text of a
+// command.
+func (f *namespaceFlags) limits() string {
+	text := ""
+	if f.unit != 0 {
+		text += fmt.Sprintf(" --unit %d", f.unit)
+	}
+	if f.maxTTL != 0 {
+		text += " --max-ttl " + f.maxTTL.String()
+	}
+	if f.maxSkew != 0 {
+		text += " --max-skew " + f.maxSkew.String()
+	}
+	return text
 }
 
 // widen returns the command that makes these nodes leasable, too. It takes

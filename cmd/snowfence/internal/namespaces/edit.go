@@ -11,6 +11,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
+func namespaceDelete(e *command.Env) *cobra.Command {
+	var confirm bool
+	cmd := &cobra.Command{
+		Use: "delete NAME --confirm", Short: "End a namespace",
+		Long: `Delete ends a namespace: all holders lose their leases, and their programs end. The store
+keeps its name and the time up to which IDs were granted. So you can create it again with the
+same layout, and no ID repeats.`,
+		Example: "  snowfence namespace delete orders --confirm",
+	}
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete it; this flag cannot be set in the environment")
+	return namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
+		if !confirm || !command.Given(cmd, "confirm") {
+			return lease.Namespace{}, command.Usagef("all programs that make IDs in namespace %q of %s will end: "+
+				"add --confirm if that is meant", name, st.Name)
+		}
+		return lease.Namespaces(st.Leases).Delete(ctx, name)
+	})
+}
+
 // namespaceEdit adds the flags and the work to a subcommand that changes a
 // namespace.
 func namespaceEdit(
@@ -36,25 +55,6 @@ func namespaceEdit(
 		return writeNamespace(out, ns, asJSON)
 	})
 	return cmd
-}
-
-func namespaceDelete(e *command.Env) *cobra.Command {
-	var confirm bool
-	cmd := &cobra.Command{
-		Use: "delete NAME --confirm", Short: "End a namespace",
-		Long: `Delete ends a namespace: all holders lose their leases, and their programs end. The store
-keeps its name and the time up to which IDs were granted. So you can create it again with the
-same layout, and no ID repeats.`,
-		Example: "  snowfence namespace delete orders --confirm",
-	}
-	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete it; this flag cannot be set in the environment")
-	return namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
-		if !confirm || !command.Given(cmd, "confirm") {
-			return lease.Namespace{}, command.Usagef("all programs that make IDs in namespace %q of %s will end: "+
-				"add --confirm if that is meant", name, st.Name)
-		}
-		return lease.Namespaces(st.Leases).Delete(ctx, name)
-	})
 }
 
 func namespaceConfirm(e *command.Env) *cobra.Command {

@@ -20,6 +20,29 @@ import (
 // nodeEdit changes the record of a node, and returns it as it is then.
 type nodeEdit func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error)
 
+// nextIDs says where the next holder of a node begins.
+func nextIDs(l *pb.LeaseInfo) string {
+	return "its next IDs begin at " + l.UntilTime.AsTime().Format(time.RFC3339Nano)
+}
+
+func leaseRelease(e *command.Env) *cobra.Command {
+	return leaseEdit(e, &cobra.Command{
+		Use: "release NODE", Short: "Clear the holder of a node",
+		Long: `Release frees a node at once, so that another process can take it. Use it if the holder is
+gone. It is safe if the holder still runs, too: the next holder starts above everything the old
+one was granted. The old one loses its lease at its next renewal, and takes another node.`,
+		Example: "  snowfence lease release 5",
+	}, new(command.StoreFlags), lease.Operator.Release, func(r store.Record, l *pb.LeaseInfo) (string, error) {
+		switch {
+		case r.Nonce == "":
+			return "", fmt.Errorf("node %d of namespace %q was never leased", r.Node, r.Namespace)
+		case r.Veto != "":
+			return "has no holder, and stays vetoed: " + r.Veto, nil
+		}
+		return "is free; " + nextIDs(l), nil
+	})
+}
+
 // leaseEdit adds the flags and the work to a subcommand that changes the
 // record of one node. Its message is for people, about the new record; a
 // record without a nonce was never written.
@@ -76,29 +99,6 @@ func nodeArgument(args []string) (int64, error) {
 		return 0, command.Usagef("%q is not a node number", args[0])
 	}
 	return node, nil
-}
-
-// nextIDs says where the next holder of a node begins.
-func nextIDs(l *pb.LeaseInfo) string {
-	return "its next IDs begin at " + l.UntilTime.AsTime().Format(time.RFC3339Nano)
-}
-
-func leaseRelease(e *command.Env) *cobra.Command {
-	return leaseEdit(e, &cobra.Command{
-		Use: "release NODE", Short: "Clear the holder of a node",
-		Long: `Release frees a node at once, so that another process can take it. Use it if the holder is
-gone. It is safe if the holder still runs, too: the next holder starts above everything the old
-one was granted. The old one loses its lease at its next renewal, and takes another node.`,
-		Example: "  snowfence lease release 5",
-	}, new(command.StoreFlags), lease.Operator.Release, func(r store.Record, l *pb.LeaseInfo) (string, error) {
-		switch {
-		case r.Nonce == "":
-			return "", fmt.Errorf("node %d of namespace %q was never leased", r.Node, r.Namespace)
-		case r.Veto != "":
-			return "has no holder, and stays vetoed: " + r.Veto, nil
-		}
-		return "is free; " + nextIDs(l), nil
-	})
 }
 
 func leaseVeto(e *command.Env) *cobra.Command {

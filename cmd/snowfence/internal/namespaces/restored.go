@@ -88,15 +88,6 @@ func anotherIdentity(ctx context.Context, st store.Store) error {
 	return nil
 }
 
-// unlessGone leaves out deleted sequences and moved names: no program can
-// use these here.
-func unlessGone(err error) error {
-	if errors.Is(err, sequence.ErrNoSequence) || errors.Is(err, store.ErrMoved) {
-		return nil
-	}
-	return err
-}
-
 func restoreNamespace(ctx context.Context, st store.Store, name string) (*pb.Namespace, string, error) {
 	ns, err := lease.Namespaces(st).Restored(ctx, name)
 	if err != nil {
@@ -104,6 +95,15 @@ func restoreNamespace(ctx context.Context, st store.Store, name string) (*pb.Nam
 	}
 	m, err := view.Namespace(ns)
 	return m, "IDs go on at " + ns.Layout.TimeOf(ns.Floor).UTC().Format(time.RFC3339), err
+}
+
+// unlessGone leaves out deleted sequences and moved names: no program can
+// use these here.
+func unlessGone(err error) error {
+	if errors.Is(err, sequence.ErrNoSequence) || errors.Is(err, store.ErrMoved) {
+		return nil
+	}
+	return err
 }
 
 func restoreSequence(

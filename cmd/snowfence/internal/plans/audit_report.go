@@ -23,6 +23,16 @@ type auditReport struct {
 	guess  *show.Evidence // nil without --guess
 }
 
+// writeHTML writes the findings as a page.
+func (r *auditReport) writeHTML(name string, now time.Time) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	err = report.HTML(f, report.Page{Made: now, Result: r.result, Rows: r.rows(), Tables: r.tables()})
+	return errors.Join(err, f.Close())
+}
+
 // tables are the lists of findings.
 func (r *auditReport) tables() []report.Table {
 	list := r.duplicates()
@@ -35,16 +45,6 @@ func (r *auditReport) tables() []report.Table {
 		tables = append(tables, nodes)
 	}
 	return tables
-}
-
-// writeHTML writes the findings as a page.
-func (r *auditReport) writeHTML(name string, now time.Time) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	err = report.HTML(f, report.Page{Made: now, Result: r.result, Rows: r.rows(), Tables: r.tables()})
-	return errors.Join(err, f.Close())
 }
 
 // writeText writes the findings for people. A failure to write shows when

@@ -20,19 +20,6 @@ func (e advisedError) Error() string { return e.text }
 
 func (e advisedError) Unwrap() error { return e.err }
 
-// advise adds subcommands of sequence to an error, on the store of this
-// run.
-func advise(e *command.Env, err error, commands ...string) error {
-	text := err.Error()
-	for i, c := range commands {
-		if i == 0 {
-			text += ":"
-		}
-		text += "\n  snowfence sequence " + c + e.StoreArgs
-	}
-	return advisedError{text, err}
-}
-
 // sequenceError says in the words of the command line what to do about an
 // error of the library.
 func sequenceError(e *command.Env, name string, err error) error {
@@ -52,4 +39,17 @@ func sequenceError(e *command.Env, name string, err error) error {
 		return advise(e, err, "confirm "+name+" --floor N", "confirm "+name+" --used N --programs P")
 	}
 	return err
+}
+
+// advise adds subcommands of sequence to an error, on the store of this
+// run.
+func advise(e *command.Env, err error, commands ...string) error {
+	text := err.Error()
+	for i, c := range commands {
+		if i == 0 {
+			text += ":"
+		}
+		text += "\n  snowfence sequence " + c + e.StoreArgs
+	}
+	return advisedError{text, err}
 }

@@ -124,18 +124,6 @@ func openNumbers(
 	return takePlain(plain, f), plain.Close, nil
 }
 
-// appendNumberLine appends a number as a text, or as the answer that a
-// server gives for it.
-func appendNumberLine(b []byte, f *nextFlags, text string, n, period int64, d sequence.Definition, left int64) []byte {
-	if !f.json {
-		return append(append(b, text...), '\n')
-	}
-	line, _ := view.JSON(&pb.SequenceNextResponse{ // texts and numbers always have one
-		First: n, Last: n, Step: d.Step, Left: left, Period: period, Numbers: []string{text},
-	})
-	return append(append(b, line...), '\n')
-}
-
 func takePlain(s *sequence.Sequence, f *nextFlags) takeLines {
 	numbers := make([]int64, min(f.count, mostTaken))
 	return func(ctx context.Context, b []byte, most int64) ([]byte, int64, error) {
@@ -146,6 +134,18 @@ func takePlain(s *sequence.Sequence, f *nextFlags) takeLines {
 		}
 		return b, int64(n), err
 	}
+}
+
+// appendNumberLine appends a number as a text, or as the answer that a
+// server gives for it.
+func appendNumberLine(b []byte, f *nextFlags, text string, n, period int64, d sequence.Definition, left int64) []byte {
+	if !f.json {
+		return append(append(b, text...), '\n')
+	}
+	line, _ := view.JSON(&pb.SequenceNextResponse{ // texts and numbers always have one
+		First: n, Last: n, Step: d.Step, Left: left, Period: period, Numbers: []string{text},
+	})
+	return append(append(b, line...), '\n')
 }
 
 func takeDated(s *sequence.Dated, f *nextFlags) takeLines {

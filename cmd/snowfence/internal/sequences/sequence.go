@@ -19,15 +19,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// parseFailover reads --after-failover.
-func parseFailover(text string) (int64, error) {
-	n, err := view.ParseAfterFailover(text)
-	if err != nil {
-		err = command.Usagef("--after-failover: %w", err)
-	}
-	return n, err
-}
-
 func sequenceCommand(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sequence",
@@ -166,6 +157,15 @@ func failoverText(s *pb.Sequence) string {
 		return s.AfterFailover
 	}
 	return "skip " + s.AfterFailover + " numbers"
+}
+
+// parseFailover reads --after-failover.
+func parseFailover(text string) (int64, error) {
+	n, err := view.ParseAfterFailover(text)
+	if err != nil {
+		err = command.Usagef("--after-failover: %w", err)
+	}
+	return n, err
 }
 
 // Show returns a sequence of the store that the flags name.

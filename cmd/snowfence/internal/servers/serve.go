@@ -185,22 +185,6 @@ func runServer(
 	return nil
 }
 
-// readableWithin tells whether nodes.Within can read a text; what it means
-// depends on the layout.
-func readableWithin(text string) bool {
-	if !strings.Contains(text, "=") {
-		_, _, err := command.ParseNumbers(text)
-		return err == nil
-	}
-	for pair := range strings.SplitSeq(text, ",") {
-		_, value, _ := strings.Cut(pair, "=")
-		if _, err := nodes.Parse(value); err != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // checkService refuses settings that a lease or a generator would refuse at
 // the first request.
 func checkService(c *serve.Config) error {
@@ -239,6 +223,22 @@ func checkService(c *serve.Config) error {
 		}
 	}
 	return nil
+}
+
+// readableWithin tells whether nodes.Within can read a text; what it means
+// depends on the layout.
+func readableWithin(text string) bool {
+	if !strings.Contains(text, "=") {
+		_, _, err := command.ParseNumbers(text)
+		return err == nil
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		_, value, _ := strings.Cut(pair, "=")
+		if _, err := nodes.Parse(value); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // newLogger returns a logger to standard error, without the passwords of
