@@ -229,8 +229,8 @@ type paced struct {
 	slow  time.Duration // how long every look at the time takes
 	waits []time.Duration
 
-	// during is what happens in a wait; it returns which channel the waiter
-	// hears of, -1 for none.
+	// during acts while the waiter waits. It returns the number of the
+	// channel that is ready, or -1.
 	during func(d time.Duration) int
 }
 

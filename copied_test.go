@@ -13,7 +13,7 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// here is the machine of the tests, without a copy.
+// here is a machine that was never copied.
 var here = world.Real().Machine()
 
 // resumable is a fence on a machine that is resumed from snapshots: its

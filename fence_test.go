@@ -32,7 +32,8 @@ func TestUnguardedNodes(t *testing.T) {
 	}
 }
 
-// A static fence grants the layout to its last tick, from what was used on.
+// A static fence grants all ticks from the first unused one to the last of
+// the layout.
 func TestStaticTicks(t *testing.T) {
 	s := testScheme(t, "twitter")
 	f := Unguarded(s, 3)

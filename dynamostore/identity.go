@@ -80,7 +80,7 @@ func (s *Store) readIdentity(ctx context.Context) (id, mark string, now time.Tim
 	return aws.ToString(out.Table.TableId) + "." + rs[0].Nonce, rs[0].Nonce, now, nil
 }
 
-// writeMark writes another mark, if there is the given one.
+// writeMark writes a new mark if the present one is old.
 func (s *Store) writeMark(ctx context.Context, old string) error {
 	return s.putRecord(ctx, store.Write{Old: old, New: store.Record{Key: identityKey, Nonce: rand.Text()}})
 }

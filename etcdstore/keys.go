@@ -30,8 +30,7 @@ func (p keyspace) recordRange(namespace string, nodes snowfence.NodeRange) (base
 	return base, base + store.NodeText(nodes.From), base + store.NodeText(nodes.Until)
 }
 
-// keyAfter returns where the records begin of the namespaces that sort
-// after one.
+// keyAfter returns the first key after the records of a namespace.
 func (p keyspace) keyAfter(namespace string) string {
 	return string(p) + "r/" + escape(namespace) + "0"
 } // after a slash

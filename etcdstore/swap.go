@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// Comparisons of a transaction of one write: two bounds of the record,
-	// and the id three times. Among others, a write only compares the
-	// bounds; etcd adds these to the number of writes.
+	// Comparisons of a transaction. One write alone makes five: two bounds
+	// of its record, and three of the id. In a batch, a write compares the
+	// two bounds only, and etcd allows so many writes fewer.
 	opsAlone, opsAmong = 5, 2
 	maxBytes           = 512 << 10 // of a transaction; etcd refuses 1.5 MiB by default
 	// Transactions of a batch under way, so that it does not wait for each

@@ -68,7 +68,7 @@ func OpenBackfill(
 		return nil, invalidf("lease: node %d: IDs for the past have the nodes 0 to %d", node, int64(maxBackfillNode))
 	}
 	b := &Backfill{st: st, name: namespace, scheme: s, node: node}
-	_, _, err := b.look(ctx, nil)
+	_, _, err := b.readCounts(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	for i, h := range hours {
 		keys[i] = pastKey(b.name, b.node, h.hour())
 	}
-	ns, stored, err := b.look(ctx, keys)
+	ns, stored, err := b.readCounts(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	if unknown != nil {
 		return nil, fmt.Errorf("lease: counting IDs of namespace %q for the past: %w", b.name, unknown)
 	}
-	after, _, err := b.look(ctx, nil)
+	after, _, err := b.readCounts(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

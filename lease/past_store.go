@@ -21,9 +21,9 @@ func (b *Backfill) raise(ctx context.Context, ns Namespace, now time.Time) (Name
 	return ns.write(ctx, b.st)
 }
 
-// look reads the namespace and counts, and returns why no ID is made, if
-// so.
-func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []store.Record, error) {
+// readCounts reads the namespace and counts, and returns why no ID can be
+// made, if so.
+func (b *Backfill) readCounts(ctx context.Context, keys []store.Key) (Namespace, []store.Record, error) {
 	fail := func(err error) (Namespace, []store.Record, error) { return Namespace{}, nil, err }
 	b.mu.Lock()
 	seen, dead := b.seen, b.dead

@@ -140,8 +140,8 @@ func (ns Namespace) notAllowed() error {
 		"reserved numbers that nobody else uses (snowfence namespace change --backfill)", ns.Name)
 }
 
-// reserve gives reserved numbers of all layouts that the namespace has had
-// to [Backfill]. Numbers of others, if any, are above them.
+// reserve gives [Backfill] the reserved numbers of the present and of all
+// earlier layouts. Numbers of other makers, if any, are above them.
 func (ns *Namespace) reserve() error {
 	last := ns.Backfill - 1
 	ns.each(func(r Region) []Region {

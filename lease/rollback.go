@@ -97,7 +97,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 			ns, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
 		}
 		if errors.Is(err, ErrNoNamespace) && c.proven {
-			_, told := c.tellAll(ctx, c.identity)
+			_, told := c.changeIdentity(ctx, c.identity)
 			return errors.Join(err, told)
 		}
 		if err != nil {
@@ -118,7 +118,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 			if same { // perhaps with more sources
 				was = id
 			}
-			if id, err = c.tellAll(ctx, was); err != nil {
+			if id, err = c.changeIdentity(ctx, was); err != nil {
 				return err
 			}
 		}
@@ -141,10 +141,9 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 	}
 }
 
-// tellAll gives a store that lost writes another identity, and returns it.
-// Holders of other namespaces see it at their next renewal. All holders
-// that saw the loss name the identity of before, so it changes once.
-func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err error) {
+// changeIdentity gives a store that lost writes another identity, and
+// returns it.
+func (c *storeClaim) changeIdentity(ctx context.Context, was string) (id string, err error) {
 	if err := c.st.Suspect(ctx, was); err != nil {
 		return "", fmt.Errorf("lease: giving the store another identity: %w", err)
 	}

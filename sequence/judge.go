@@ -23,7 +23,7 @@ func (s *source) rereadUsable(ctx context.Context) error {
 		back := s.wentBack(now)
 		if back {
 			s.requireConfirmation()
-			if err := s.tellAll(ctx, now.counter.Revision); err != nil {
+			if err := s.changeIdentity(ctx, now.counter.Revision); err != nil {
 				return err
 			}
 		}
@@ -52,11 +52,11 @@ func (s *source) wentBack(now state) bool {
 		older && now.Confirmed <= k.Confirmed
 }
 
-// tellAll gives the whole store another identity if the revision of a
-// record is below the last take's: the store acknowledged this take, and
+// changeIdentity gives the whole store another identity if the revision of
+// a record is below the last take's: the store acknowledged this take, and
 // lost it. A lower count alone is no proof, because a copy of this program
 // may have given numbers back.
-func (s *source) tellAll(ctx context.Context, revision int64) error {
+func (s *source) changeIdentity(ctx context.Context, revision int64) error {
 	s.mu.Lock()
 	lost := revision < s.proof
 	s.mu.Unlock()

@@ -76,7 +76,7 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < lastTaken
 	if back { // at once, because what follows may fail, and later takes may hide it
 		s.requireConfirmation()
-		if err := s.tellAll(ctx, r.Revision-1); err != nil {
+		if err := s.changeIdentity(ctx, r.Revision-1); err != nil {
 			return span{}, err
 		}
 	} else { // even if it cannot be used

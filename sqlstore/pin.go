@@ -33,10 +33,10 @@ type pinned struct {
 	statements map[string]*sql.Stmt // by their text; nil when the connection is closed
 }
 
-// Pin implements [store.Store]: it keeps one connection. Over a server no
-// transaction of the application can then delay a renewal, so a pool of one
-// is refused. Over SQLite, a pool without a spare one goes without: each
-// connection is then compared with itself.
+// Pin implements [store.Store]: it keeps one connection. Over a server, the
+// application's transactions can then not delay a renewal, so Pin refuses a
+// pool of one connection. Over SQLite, Pin keeps none if the pool has no
+// spare one.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 	if _, err := s.Identity(ctx, ""); err != nil {
 		return nil, err

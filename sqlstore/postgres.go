@@ -107,8 +107,8 @@ const (
 	postgresFlushed = `CASE WHEN pg_is_in_recovery() THEN 0 ELSE (pg_current_wal_flush_lsn() - '0/0')::bigint END`
 )
 
-// postgresSources are in functions that managed servers close, or that fail
-// there.
+// postgresSources are expressions with functions that some managed servers
+// forbid, or that fail there.
 var postgresSources = sources{
 	all: []source{
 		{

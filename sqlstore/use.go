@@ -44,9 +44,9 @@ type view struct {
 	closedSources closed
 }
 
-// A call waits so long for a connection, and for the answer of a server. A
-// refusal of a busy database is asked again, and making tables may take,
-// for as long as busyTimeout.
+// callTimeout bounds a call's wait for a connection, and its wait for the
+// answer of a server. busyTimeout bounds the retries on a busy database,
+// and the making of tables.
 const (
 	callTimeout = 5 * time.Second
 	busyTimeout = 30 * time.Second

@@ -64,8 +64,8 @@ func TestFileCountsOn(t *testing.T) {
 	}
 }
 
-// What is no count of writes is none, and a state file does not say that it
-// was written less than never.
+// A damaged count of writes reads as 0, and a negative one in a state file
+// is refused.
 func TestCountsOfWrites(t *testing.T) {
 	for text, want := range map[string]int64{
 		"": 0, "7\n": 0, strings.Repeat("0", 19) + "7\n": 7, strings.Repeat("0", 19) + "7x": 0,

@@ -121,8 +121,8 @@ func checkUnique(t testing.TB, ids []snowfence.ID) {
 	checkIncreasing(t, ids)
 }
 
-// named gives a state and the lock file at its path a name, and returns the
-// content of the file.
+// named gives a state a name, writes the lock file with that name, and
+// returns the content of the state file.
 func named(t *testing.T, path string, s fileState) []byte {
 	t.Helper()
 	s.name = strings.Repeat("N", nameLen)

@@ -110,8 +110,8 @@ func (m *machine) own(u user) string {
 
 // command is the program, run by a user.
 func (m *machine) command(u user, args ...string) *exec.Cmd {
-	// The folder of this program may be closed to others, and by this name
-	// it is the program.
+	// Other users may have no access to the folder of this test program, so
+	// they run a copy. Under this name it acts as snowfence.
 	program := filepath.Join(m.dir, "snowfence")
 	if _, err := os.Stat(program); err != nil {
 		exe, err := os.ReadFile("/proc/self/exe")

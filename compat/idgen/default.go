@@ -86,9 +86,8 @@ func ExtractTime(id int64) time.Time {
 
 var errNotSet = errors.New("idgen: no options: call SetIdGenerator first")
 
-// set replaces the generator. One without a fence ends before the next
-// opens, so that the lead of the next takes effect where both are of one
-// worker.
+// set replaces the generator. An old one without a fence ends first: if it
+// stayed open, a new one with the same worker ID would keep the old lead.
 func (d *door) set(options *IdGeneratorOptions, clock snowfence.TimeSource) error {
 	scheme, err := options.scheme(clock)
 	if err != nil {

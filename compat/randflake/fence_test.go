@@ -163,7 +163,7 @@ func TestLifetimeOverAFence(t *testing.T) {
 	})
 }
 
-// Those who wait for the lease of a bare number wait for their own program.
+// A generator on a bare number waits until the context ends.
 func TestContextWithoutAFence(t *testing.T) {
 	now := int64(noon - 1)
 	g := generator(t, 7, noon, noon+10, &now)
@@ -213,8 +213,9 @@ func TestFencesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A bare number and a fence make the same IDs: the second is refused, and
-// who comes next begins above. A fence that gets the number later waits.
+// A bare number and a fence would make the same IDs, so the second of them
+// is refused. The next one begins above the IDs of the first. A fence that
+// gets the number later waits.
 func TestBareNumberBesideAFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noonOn(t)

@@ -32,8 +32,8 @@ func node(t testing.TB, number int64) *snowflake.Node {
 	return n
 }
 
-// ID.Node and ID.Step use the widths of the latest NewNode, also of one
-// that fails for its number, and ID.Time the Epoch of now.
+// ID.Node and ID.Step use the widths of the latest NewNode, even if it
+// refused its number. ID.Time uses the present Epoch.
 func TestFieldsAreOfTheLatestNewNode(t *testing.T) {
 	const id = snowflake.ID(3<<22 | 5<<12 | 9)
 	node(t, 1)

@@ -53,9 +53,9 @@ func (sf *Sonyflake) nextLater(err error) (int64, error) {
 	return 0, original(err)
 }
 
-// full reports whether only the next time unit is missing. A clock that
-// stepped back runs at half speed, so it needs two at most. Other waiters
-// may be faster.
+// full reports whether the error goes away with the next time unit. After a
+// step back the clock runs at half speed, so that takes two units at most.
+// Then other callers may use up that unit, too.
 func (sf *Sonyflake) full(err error) bool {
 	var w *snowfence.WaitError
 	return errors.As(err, &w) && w.Reason == snowfence.ErrExhausted && int64(w.Missing)/2 <= sf.timeUnit

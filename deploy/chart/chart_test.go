@@ -145,7 +145,8 @@ func TestEachValueIsUsed(t *testing.T) {
 	}
 }
 
-// withoutHash has no name that each value changes.
+// withoutHash removes the hash from names of jobs. The hash changes with
+// each value.
 func withoutHash(texts map[string]string) map[string]string {
 	bare := map[string]string{}
 	for name, text := range texts {

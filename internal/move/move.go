@@ -36,8 +36,8 @@ func Run(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt)
 	}
 }
 
-// Adopt makes the head r one of a store with the identity is. It was one of
-// a store with the identity was.
+// Adopt returns the head r for a store with the identity is. Until now r
+// was for a store with the identity was.
 type Adopt func(ctx context.Context, r store.Record, was, is string) (store.Record, error)
 
 func once(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {

@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// snow-drift runs 2000 ms ahead, and then waits. So each slice sets new
-// options, as the program of the original would at its start, and makes
-// fewer IDs than that.
+// snow-drift runs at most 2000 ms ahead, and then waits. So each slice sets
+// new options, as a program does at its start, and makes fewer IDs than
+// that limit allows.
 const (
 	driftTop = 2000
 	driftIDs = 500_000

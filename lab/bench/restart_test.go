@@ -10,17 +10,17 @@ import (
 	"go.etcd.io/etcd/pkg/v3/idutil"
 )
 
-// TestRestartRepeats shows which libraries give out IDs again when a
-// process ends and the next one starts with the same settings. A new
-// generator is what a new process has: these keep nothing anywhere else.
+// TestRestartRepeats shows which libraries repeat IDs when a process ends
+// and the next one starts with the same settings. A new generator stands
+// for the new process: these libraries keep no state outside of it.
 //
-// With no pause the new process starts within the tick in which the old one
-// ended (a millisecond to a second, by library). With a pause it starts
-// when everybody would call it safe: those that run ahead of the clock
-// under load lose with the process how far they were.
+// Without a pause, the new process starts within the tick in which the old
+// one ended (a millisecond to a second, by library). With a pause,
+// everybody would call the start safe. But a library that ran ahead of the
+// clock under load forgets how far.
 //
-// The test runs in a bubble, where time goes by only while everything
-// sleeps, so that it says the same each time.
+// The test runs in a bubble, where time passes only while everything
+// sleeps. So each run has the same result.
 func TestRestartRepeats(t *testing.T) {
 	type next func() (int64, error)
 	for _, c := range []struct {

@@ -1,7 +1,7 @@
 package mutants
 
-// agentMutants break what keeps an agent from nodes that are not of its
-// units, and its users from more than their share.
+// agentMutants break two rules: an agent has only nodes of its units, and
+// each user has at most a share of them.
 var agentMutants = []mutant{
 	m("agent: its own store keeps no node", "cmd/internal/agent.namespaceStore.Swap", "^TestAgentHasNothingElse$",
 		always("w.New.Namespace == store.Servers")),

@@ -86,9 +86,9 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 		before("case gone > 0 &&", "case gone > 0 && gone < len(records):")).seeds(200, ""),
 }
 
-// subleaseMutants are rules of subleases that lessors and their holders
-// have to break in the simulation, too. lab/mutants/terms breaks the terms
-// of the same files for tests.
+// subleaseMutants are rules of subleases. The simulation must notice them,
+// too. lab/mutants/terms breaks the terms of the same files, and tests
+// notice those.
 var subleaseMutants = []mutant{
 	sublease("the lessor gives back above all of them", "end", swap("max(end, s.until)", "max(end, s.from)")),
 	sublease("an ID that comes twice shows without its grant, too", "begin",

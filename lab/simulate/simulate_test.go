@@ -71,9 +71,9 @@ func TestKeptSeeds(t *testing.T) {
 	}
 }
 
-// TestLiveness: the check of liveness sees processes that are granted
-// nothing, or make nothing, and takes neither those that only open leases
-// nor those for whom no node is left for dead.
+// TestLiveness: the check of liveness finds processes that get no grant or
+// make no ID. It accepts processes that only open leases, and those that
+// find no free node.
 func TestLiveness(t *testing.T) {
 	for name, c := range map[string]struct {
 		tamper func(*sim)

@@ -2,10 +2,10 @@ package simulate
 
 import "testing"
 
-// Machines are resumed twice, often, with equal randomness and with another
-// one. Where the hypervisor tells of it no ID comes twice; where it does
-// not, some do, so the runs can show it. Nothing else is wrong in them that
-// no lease can see.
+// Machines are resumed twice from one snapshot, with equal or different
+// randomness. If the hypervisor tells them, no ID repeats. If it does not,
+// some IDs do repeat, so these runs are able to show a repeat. There are no
+// other faults that a lease cannot see.
 func TestCopiedMachines(t *testing.T) {
 	runs := uint64(60)
 	if testing.Short() {

@@ -45,8 +45,8 @@ type holding struct {
 	acks   map[int64]acked // by node: what the store acknowledged last
 	behind int64           // it lost a swap to a store that was rolled back behind this tick
 
-	// The knowledge by node at a snapshot that was resumed twice: the
-	// highest until, written or on its way.
+	// The highest until of each node, written or on its way, at the
+	// snapshot that was resumed twice.
 	snapshot map[int64]int64
 	forkTime time.Duration
 

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Records are written and read, and an encoded one has the front of its own
-// nonce and no other.
+// A record that was encoded is decoded to the same one. The bytes begin
+// with the front of its own nonce only.
 func TestEncodedRecords(t *testing.T) {
 	texts := []string{"", "a", "a\t", "a\\", "a\\t", "\n", "\x00", "\xff", "ä", "a\tb", strings.Repeat("long", 50)}
 	text := func() string { return texts[rand.IntN(len(texts))] }

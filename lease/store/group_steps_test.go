@@ -76,7 +76,7 @@ func TestGroupRefusesAKeyTwice(t *testing.T) {
 	})
 }
 
-// What the store does not answer is not answered.
+// A call that the store does not answer gets an error.
 func TestGroupWithoutAnswers(t *testing.T) {
 	st := &silenced{Memory: NewMemory()}
 	g := Group(st)

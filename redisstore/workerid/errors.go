@@ -28,8 +28,9 @@ var (
 	ErrClosed = fmt.Errorf("the worker number was given back: %w", snowfence.ErrClosed)
 )
 
-// unheard is an error for a caller that stopped waiting. It matches why,
-// and does not show it: often it was the generator.
+// unheard is an error for a caller that stopped waiting. It matches the end
+// of the wait, but does not show it: often the generator ended the wait
+// itself.
 type unheard struct {
 	error
 	ended error

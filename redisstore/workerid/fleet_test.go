@@ -64,9 +64,9 @@ func (m *machine) move(ctx context.Context, number, expiry int64, ours []int64) 
 	return s, ok, errors.Join(err, m.way())
 }
 
-func (m *machine) look(ctx context.Context, numbers []int64) ([]sight, error) {
+func (m *machine) readKeys(ctx context.Context, numbers []int64) ([]sight, error) {
 	sent := time.Now()
-	out, err := m.simulated.look(ctx, numbers)
+	out, err := m.simulated.readKeys(ctx, numbers)
 	for i := range out {
 		out[i].sent = sent
 	}

@@ -34,8 +34,8 @@ func (s sight) at(t time.Time) int64 {
 
 // server is the Redis server, or a simulated one in tests.
 type server interface {
-	// look reads the keys of numbers.
-	look(ctx context.Context, numbers []int64) ([]sight, error)
+	// readKeys reads the keys of numbers.
+	readKeys(ctx context.Context, numbers []int64) ([]sight, error)
 
 	// take makes the key of a number if there is none. After an error it
 	// may be there.
@@ -58,7 +58,7 @@ type redis struct{ c rueidis.Client }
 
 func key(number int64) string { return keyPrefix + strconv.FormatInt(number, 10) }
 
-func (r redis) look(ctx context.Context, numbers []int64) ([]sight, error) {
+func (r redis) readKeys(ctx context.Context, numbers []int64) ([]sight, error) {
 	sent := time.Now()
 	cmds := make([]rueidis.Completed, len(numbers))
 	for i, n := range numbers {

@@ -60,7 +60,7 @@ func (s *simulated) sight(number int64, sent time.Time) sight {
 	return sight{now: s.now(), sent: sent, expiry: at}
 }
 
-func (s *simulated) look(ctx context.Context, numbers []int64) (out []sight, err error) {
+func (s *simulated) readKeys(ctx context.Context, numbers []int64) (out []sight, err error) {
 	sent := time.Now()
 	err = s.run(ctx, "look", -1, func() {
 		for _, n := range numbers {

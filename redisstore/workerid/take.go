@@ -66,7 +66,7 @@ func (r *Registrar) take(ctx context.Context, count int) (out []*Worker, err err
 func (r *Registrar) takeOf(ctx context.Context, numbers []int64, count int, out []*Worker) ([]*Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.TTL/3)
 	defer cancel()
-	found, err := r.server.look(ctx, numbers)
+	found, err := r.server.readKeys(ctx, numbers)
 	for i, s := range found {
 		if s.expiry != gone || len(out) == count || r.shuns(numbers[i]) {
 			continue

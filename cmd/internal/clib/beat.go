@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// beatEvery is how old an ID of a ring can be: so soon after a take the
-// beat rises.
+// beatEvery is the time from a take to the next rise of the beat, and so
+// the highest age of an ID in a ring.
 const beatEvery = 100 * time.Millisecond
 
 // beat is a number in the memory of C. A ring compares it with the number

@@ -120,9 +120,9 @@ func TestCloseRaisesTheBeat(t *testing.T) {
 	}
 }
 
-// A forked child reads 0 as the beat of every ring, so no ring of the
-// parent may have seen 0: not the first one of the first handle either,
-// whose grant of node 0 has nothing but zeros.
+// A forked child reads 0 as the beat of every ring, so the beat of a ring
+// in the parent must never be 0. The first ring of the first handle is the
+// hardest: a grant of node 0 has only zeros.
 func TestTheBeatIsNeverZero(t *testing.T) {
 	for node := range int64(2) {
 		l := newLibrary()

@@ -74,9 +74,9 @@ func (r *row) sameBlock(next *row) bool {
 		next.writeTime.Sub(r.writeTime).Abs() < time.Second
 }
 
-// offset bounds the lead of a holder's clock over this server's, in
-// milliseconds. A record that was written between two views has its
-// writer's time, which lay between the times of the views.
+// offset bounds how far a holder's clock is ahead of this server's, in
+// milliseconds. A record that appeared between two views has the holder's
+// time of a moment between them.
 type offset struct {
 	isKnown, hasHigh bool
 	low, high        int64 // high only when it is bounded

@@ -105,8 +105,8 @@ func (n Need) bits() int {
 	return 63
 }
 
-// maxTimeBits is the most a layout may have: leading zeros are not wanted
-// beyond.
+// maxTimeBits is the most bits of time in a proposal. More would only be
+// leading zeros.
 const maxTimeBits = 62
 
 // shape is one way to divide the bits; the time gets all that node and

@@ -63,8 +63,8 @@ func tagParam(q url.Values) (*int64, error) {
 	return &tag, err
 }
 
-// boolParam reads a parameter that is true or false, which it is when it is
-// missing.
+// boolParam reads a parameter that is true or false. A missing one is
+// false.
 func boolParam(name, text string) (bool, error) {
 	if text == "" {
 		return false, nil

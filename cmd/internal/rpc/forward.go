@@ -87,9 +87,9 @@ func (r leases) forwardAll(
 	}
 }
 
-// forwarded asks another server for the same caller: servers over a store
-// have the same tokens. If it does not, the error is a
-// [lease.ErrElsewhere].
+// forwarded sends a request on to another server with the caller's token:
+// servers over a store have the same tokens. If no answer comes, the error
+// is a [lease.ErrElsewhere].
 func forwarded[Req, Res any](
 	ctx context.Context, r leases, id string, m *Req,
 	do func(api.LeaseServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),

@@ -158,8 +158,7 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// Who watches leases hears no more of them when the token loses the right
-// to that.
+// A watch of leases ends when its token loses the right to see them.
 func TestWatchOfALostRight(t *testing.T) {
 	w := start(t)
 	before := w.as(server.Token{Verbs: []server.Verb{server.VerbRead}})

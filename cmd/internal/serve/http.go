@@ -53,8 +53,8 @@ func (p *Process) serveHTTP(
 	return g.Addr().String(), nil
 }
 
-// listen listens on an address. An address that was taken for one of this
-// machine alone has to be one: names can be anything.
+// listen listens on an address. Check took some names for loopback, but a
+// name can resolve to anything: listen refuses such a name if it does.
 func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) {
 	if path, ok := socketPath(l.address); ok {
 		ln, err := listenSocket(path)

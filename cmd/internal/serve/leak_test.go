@@ -16,10 +16,10 @@ import (
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
 
-// Neither the secret of an encrypted namespace nor a token is in anything
-// that a busy server says: answers of all wires, errors, metrics, profiles,
-// the dashboard, logs. Only who may hold leases gets the secret, and only
-// where a setting says so.
+// A busy server tells nobody the secret of an encrypted namespace, and no
+// token: answers of all wires, errors, metrics, profiles, the dashboard and
+// logs have neither. Only holders of leases get the secret, and only if a
+// setting allows it.
 func TestNothingLeaks(t *testing.T) {
 	const secret, full, reader = "00112233445566778899aabbccddeeff", "token-that-may-do-everything",
 		"token-that-may-read"

@@ -54,8 +54,8 @@ func TestStoreCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The machine may be so slow that the fence is over by now; then there
-	// is nothing to see here.
+	// On a slow machine the grant may be over by now; then nothing is
+	// checked.
 	grant, _ := sp.Status()
 	if l := snowfence.MustLayout("twitter"); !take() &&
 		time.Now().Before(l.TimeOf(grant.Grant.Until).Add(-time.Millisecond)) {

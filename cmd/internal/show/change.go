@@ -47,7 +47,7 @@ func (u Use) below() Use {
 	return u
 }
 
-// started reports whether it has made any ID by its end.
+// started reports whether this use has made an ID before its end.
 func (u Use) started() bool { return u.region.From < u.region.Until }
 
 // highest returns its highest ID, as a signed number.

@@ -46,8 +46,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The highest number that anybody may have is the one before the next, and
-// at the end the last that a step reaches.
+// The highest number in anybody's hands is the number before the next one.
+// At the end it is the last number that the steps reach.
 func TestLastNumber(t *testing.T) {
 	for want, i := range map[string]sequence.Info{
 		"":                    {Next: 1, Left: 10, Definition: definition(1, 1, 10)},

@@ -26,8 +26,8 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// testLapsed lets a grant run out long ago, and loses the reply of its
-// renewal. What lies between was left out for good.
+// testLapsed renews a grant that ended long ago, and loses one reply. The
+// ticks between the two grants are never used.
 func testLapsed(w *world) {
 	for _, lose := range []bool{false, true} {
 		u := w.openNode(4)

@@ -72,7 +72,7 @@ func conform(t *testing.T, adapter []string, args ...string) (code int, table st
 }
 
 // Each client follows the rules of the specification. In short form, the Go
-// client follows all, and others those about losses.
+// client plays all rules, and the others play those about losses.
 func TestClients(t *testing.T) {
 	for _, c := range judged {
 		t.Run(c.name, func(t *testing.T) {

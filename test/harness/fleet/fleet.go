@@ -155,8 +155,8 @@ type Holder struct {
 	done chan struct{}
 }
 
-// Start opens a lease on a node, or on any for −1, and makes IDs until it
-// is stopped. Failures to make one are part of the test.
+// Start opens a lease on a node (-1 for any), and makes IDs until Stop. A
+// failure to make one does not fail the test.
 func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 	f.t.Helper()
 	st := f.open(dsn)

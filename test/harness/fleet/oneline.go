@@ -10,8 +10,8 @@ import (
 )
 
 // OneLine starts generators with the one-line function of a shared store:
-// in the namespace default, which it makes, and in another one, which must
-// exist.
+// in the namespace default, which the function makes, and in another one,
+// which must exist already.
 func OneLine(t *testing.T, st store.Store, door func(*lease.Options) (*snowfence.Generator, error)) {
 	t.Helper()
 	through := func(o *lease.Options) {

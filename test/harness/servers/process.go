@@ -166,8 +166,8 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Stop asks the process to end with a signal and waits; it is killed, and
-// the test fails, if it does not within two minutes.
+// Stop sends a signal and waits for the end of the process. After two
+// minutes it kills the process, and the test fails.
 func (p *Process) Stop(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	p.Signal(t, s)

@@ -145,7 +145,7 @@ func ourJSON(text []byte) (id ours.ID, err error) {
 	return id, err
 }
 
-// What the two libraries do with what is no ID, or no setting.
+// The two libraries treat wrong IDs and wrong settings in the same way.
 func TestBwmarrinRefusals(t *testing.T) {
 	node := func(id int64, err error) string {
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestAStoppedProcess wakes after another one has its number, and makes
-// none of its IDs.
+// In TestAStoppedProcess a process wakes up when another one has its
+// number. It makes none of the IDs of that number.
 func TestAStoppedProcess(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)

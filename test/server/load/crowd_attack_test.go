@@ -58,8 +58,8 @@ func put(path, header, body string) string {
 		method, path, header, len(body), body)
 }
 
-// attack sends all that is bad, and noise, from several connections at a
-// time and as fast as it goes, and says how much it was.
+// attack sends bad requests and noise as fast as it can, over several
+// connections, and returns a text with their number.
 func attack(t *testing.T, s *crowded, n size) string {
 	t.Helper()
 	var all sync.WaitGroup

@@ -33,8 +33,7 @@ type peer struct {
 	http bool
 }
 
-// dial connects. A client that waits for long is served in the end, on a
-// machine with other work too.
+// dial connects. It waits long, because the machine may be busy.
 func dial(address string, speaksHTTP bool) (*peer, error) {
 	c, err := net.DialTimeout("tcp", address, time.Minute)
 	if err != nil {

@@ -22,7 +22,7 @@ type slowKind struct {
 	most bool   // takes the beginning of the answer and no more; otherwise the client reads what comes
 }
 
-// slowKinds are clients that the server has to let go by itself.
+// slowKinds are clients that the server must drop by itself.
 var slowKinds = []slowKind{
 	{name: "HTTP without a request", http: true},
 	{name: "headers byte by byte", http: true, send: "GET /v1/default/next HTTP/1.1\r\nHost: localhost\r\n", drip: "X-A: b\r\n"},

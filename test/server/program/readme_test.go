@@ -73,8 +73,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// programOf returns the program of a section: its block, or the program for
-// PostgreSQL with the lines of the block in the place of those alike.
+// programOf returns the program of a section. If a section shows only some
+// lines, they replace the like lines in the program for PostgreSQL.
 func programOf(t *testing.T, page, section string) string {
 	t.Helper()
 	_, text, _ := strings.Cut(page, "\n## "+section+"\n")

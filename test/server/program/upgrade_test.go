@@ -178,7 +178,7 @@ func (c *callers) ask(ctx context.Context, next func(context.Context) (snowfence
 	})
 }
 
-// goOn waits until each has more IDs.
+// goOn waits until each caller has got more IDs.
 func (c *callers) goOn() {
 	c.Helper()
 	for i, n := range c.counts {

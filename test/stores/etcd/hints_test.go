@@ -25,7 +25,7 @@ func ask(t *testing.T, m *servers.Etcd, args ...string) string {
 	return etcdctl(t, append([]string{"--endpoints=" + m.URL()}, args...)...)
 }
 
-// TestCorruptMember has a cluster that takes one member for damaged, and
+// In TestCorruptMember a cluster finds one member damaged. The test
 // replaces it as the error says.
 func TestCorruptMember(t *testing.T) {
 	t.Parallel()
@@ -97,8 +97,8 @@ func TestCorruptMember(t *testing.T) {
 	swap(t, openStore(t, servers.EtcdClient(t, members[0], members[1], fresh), "corrupt"), writes)
 }
 
-// TestNoAnswer stops the only member: the error says how long was waited,
-// and when the member is back, all is well.
+// TestNoAnswer stops the only member: the error says how long the store
+// waited. When the member is back, everything works again.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	m := servers.StartEtcd(t)

@@ -183,8 +183,8 @@ func TestNoSpace(t *testing.T) {
 	swap(t, st, writes)
 }
 
-// twice sends each transaction that writes twice, as a proxy may that got
-// no answer to the first.
+// twice sends each writing transaction two times, as a proxy may do after a
+// lost answer.
 type twice struct{ clientv3.KV }
 
 func (k twice) Txn(ctx context.Context) clientv3.Txn { return &repeated{kv: k.KV, ctx: ctx} }

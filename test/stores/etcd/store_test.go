@@ -38,8 +38,8 @@ func TestConformance(t *testing.T) {
 	storetest.RunCounts(t, open)
 }
 
-// calm are flags with which members of a busy machine do not take their
-// leader for dead.
+// calm are flags for a busy machine: a slow leader does not lose its
+// office.
 var calm = []string{"--heartbeat-interval=500", "--election-timeout=5000"}
 
 func TestConformanceCluster(t *testing.T) {

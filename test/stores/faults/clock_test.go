@@ -179,9 +179,9 @@ func clockKinds() []string {
 	return []string{"SQLite", "etcd"}
 }
 
-// TestClockOff steps the clock of a running program forth by more than the
-// skew that its store, which has a clock, allows. It stops, and says why;
-// one beside it, whose clock is right, goes on.
+// TestClockOff steps the clock of a running program forward by more than
+// the skew that its store allows; that store has a clock of its own. The
+// program stops, and says why. Another one with a right clock goes on.
 func TestClockOff(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"Redis"}

@@ -34,7 +34,7 @@ type way struct {
 	begin       func(t testing.TB) (url string, save func() (back func()))
 }
 
-// runs says who looks at the store while it goes back.
+// runs says which program looks at the store while it goes back.
 var runs = []string{"a holder runs", "a server runs", "nothing runs"}
 
 // seenBack are the cells of the matrix.

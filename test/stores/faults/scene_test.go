@@ -168,8 +168,8 @@ type fault struct {
 	long  bool          // only in the long run
 }
 
-// suffer lets a fault happen and heals it. It lasts as long as it takes to
-// be felt: until the workers have stopped, or have renewed in spite of it.
+// suffer causes a fault and ends it when the workers have felt it: they
+// stopped, or renewed in spite of it.
 func (sc *scene) suffer(t *testing.T, f fault) {
 	before := map[*worker]mark{} // all since the start, for those that begin later
 	for _, w := range sc.all {

@@ -70,8 +70,8 @@ func TestSequenceFaults(t *testing.T) {
 // shortly are the faults that are played without -long.
 var shortly = []string{takersKilled, serverKilled, "the store is killed (SIGKILL) and started again"}
 
-// sameForTakers are parts of the names of faults that ask for nothing that
-// only holders have.
+// sameForTakers are parts of the names of faults that takers can have as
+// well as holders.
 var sameForTakers = []string{"taker", "the store is", "partition", "network", "fsync", "locks the file", "disk is full"}
 
 const (

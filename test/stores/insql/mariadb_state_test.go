@@ -36,7 +36,8 @@ func anotherServer(b mariadbBase) error {
 	if err := errors.Join(err, b.run("SET GLOBAL server_id = 1")); err != nil {
 		return err
 	}
-	// The earlier IDs are more than the lead and the seconds below.
+	// There are more earlier IDs than the lead and the seconds below have
+	// room for.
 	s, _ := schemeOf("snowfence")
 	old, _ := s.Decode(before[2])
 	p, err := s.Decode(after[0])

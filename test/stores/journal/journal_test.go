@@ -31,8 +31,8 @@ func record(node int64, nonce string) store.Record {
 	return store.Record{Key: store.Key{Namespace: "journal", Node: node}, Nonce: nonce, Until: 7, Label: "a\nb"}
 }
 
-// TestOpenAgain has a file that was written, and cut off in the middle of a
-// line: what was acknowledged is there, and writing goes on behind it.
+// TestOpenAgain opens a file whose last line was cut off in the middle:
+// acknowledged records are there, and new lines go after them.
 func TestOpenAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
 	id := ""
@@ -68,8 +68,8 @@ func TestOpenAgain(t *testing.T) {
 	}
 }
 
-// TestRefused has what must not be guessed about: a file in use, a damaged
-// one, and one after a failed write.
+// TestRefused opens files whose content must not be guessed: one in use, a
+// damaged one, and one after a failed write.
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
 	s, err := Open(path)

@@ -90,8 +90,8 @@ func TestTenThousandHolders(t *testing.T) {
 	}
 }
 
-// requests is how many requests about Lease objects the API server has
-// answered, its own, too.
+// requests is the number of requests about Lease objects that the API
+// server has answered. It includes the server's own.
 func requests(t *testing.T, k *servers.Kubernetes) (n int) {
 	t.Helper()
 	var text bytes.Buffer

@@ -60,8 +60,8 @@ func TestMemory(t *testing.T) {
 	check(t, subject{open: func(*testing.T) store.Store { return u }})
 }
 
-// slow takes as long as a store on this machine, so that histories are not
-// longer than need be.
+// slow takes as long as a store on this machine, so that histories stay
+// short.
 type slow struct{ store.Store }
 
 func (s slow) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {

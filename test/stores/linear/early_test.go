@@ -16,8 +16,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// early is a store that shows writes before they are on disk, as InnoDB
-// does, and acknowledges them afterwards, or wrongly before.
+// early is a store that shows writes before they are on the disk, as InnoDB
+// does. It acknowledges them after that; as a fault, it acknowledges them
+// too early.
 type early struct {
 	store.Basic
 	hasty bool // acknowledges before

@@ -50,8 +50,8 @@ func (l *link) start(t *testing.T) {
 	}
 }
 
-// silence swallows what goes one way for a moment, and then cuts the
-// connections: what was swallowed never arrives.
+// silence drops all bytes of one direction for a moment, and then cuts the
+// connections. The dropped bytes never arrive.
 func (l *link) silence(t *testing.T, rnd *rand.Rand, direction string) {
 	t.Helper()
 	toxic := fmt.Sprintf(`{"name": "silence", "type": "timeout", "stream": %q, "attributes": {"timeout": 0}}`, direction)

@@ -80,8 +80,8 @@ func (g *gate) pass(client net.Conn, server string) {
 	}
 }
 
-// silence has all present connections pass nothing on, as when a machine
-// behind a floating address vanishes. New ones work.
+// silence stops all present connections, as when a machine behind a
+// floating address vanishes. New ones work.
 func (g *gate) silence() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -383,8 +383,8 @@ type nameless struct{ store.Store }
 
 func (nameless) Identity(context.Context, string) (string, error) { return "", nil }
 
-// Whether counts for the past are right is not known of a store without an
-// identity.
+// A store without an identity cannot tell whether counts for the past are
+// right.
 func TestMoveWithoutAnIdentity(t *testing.T) {
 	s := newScene(t, nameless{store.NewMemory()}, store.NewMemory())
 	t.Cleanup(s.end)
@@ -408,8 +408,7 @@ func take(t *testing.T, p store.Place, name string) (int64, error) {
 	return q.Next(t.Context())
 }
 
-// Programs of a version that knows no moves refuse what was moved away,
-// too.
+// Programs that are older than moves refuse moved data, too.
 func TestMovedIsALaterFormat(t *testing.T) {
 	_, from, to, _ := places(t)
 	must(t, moveAll(t.Context(), from, to))

@@ -87,8 +87,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestDoubleWrite has a server that may write half a page, and one that is
-// set as the advice says.
+// TestDoubleWrite uses a server that may write half a page, and one with
+// the advised setting.
 func TestDoubleWrite(t *testing.T) {
 	t.Parallel()
 	for value, advised := range map[string]bool{"OFF": true, "ON": false} {
@@ -103,8 +103,8 @@ func TestDoubleWrite(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answer to a commit: it is not known what became
-// of it, which is neither done nor lost.
+// TestLostAnswer loses the answer to a commit: the result is unknown, which
+// is neither done nor lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -185,7 +185,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestTables finds tables that are not the ones it needs.
+// TestTables: the store refuses tables of another shape.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -210,8 +210,8 @@ func TestTables(t *testing.T) {
 	refused(t, st, "the tables are not there")
 }
 
-// TestLookalikes refuses a server that speaks the protocol alone: here by
-// the version that it names.
+// TestLookalikes: the store refuses a server that only speaks the protocol
+// of MySQL, here by the version that it names.
 func TestLookalikes(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t, "--version=8.0.11-TiDB-v8.5.1")

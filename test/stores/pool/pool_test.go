@@ -119,8 +119,8 @@ func renewed(t *testing.T, l *lease.Lease, what string) {
 	})
 }
 
-// TestFullPool has transactions hold all connections but the lease's, which
-// the database then ends.
+// In TestFullPool transactions hold all connections but the lease's. Then
+// the database ends that one.
 func TestFullPool(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) server{"PostgreSQL": postgres, "MariaDB": mariaDB} {
 		t.Run(name, func(t *testing.T) {
@@ -186,9 +186,9 @@ func TestPoolOfOne(t *testing.T) {
 	}
 }
 
-// TestSQLiteBesideTransactions has a transaction of the application hold
-// what a lease in the same file waits for: the error says what it is, and
-// how to end it.
+// In TestSQLiteBesideTransactions a transaction of the application blocks a
+// lease in the same file. The error says what blocks it, and how to end
+// that.
 func TestSQLiteBesideTransactions(t *testing.T) {
 	for name, c := range map[string]struct {
 		pool int

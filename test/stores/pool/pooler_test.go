@@ -17,9 +17,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestPgbouncer has pgbouncer between programs and PostgreSQL, which gives
-// each transaction another connection, with the settings of
-// docs/choose/stores.md.
+// TestPgbouncer puts pgbouncer between programs and PostgreSQL, with the
+// settings of docs/choose/stores.md: each transaction gets another
+// connection.
 func TestPgbouncer(t *testing.T) {
 	path := servers.Need(t, "pgbouncer", "pgbouncer")[0]
 	p := servers.StartPostgres(t)

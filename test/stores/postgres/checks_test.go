@@ -214,8 +214,8 @@ func TestConnectionsOfAPool(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answer to a commit: it is not known what became
-// of it, which is neither done nor lost.
+// TestLostAnswer loses the answer to a commit: the result is unknown, which
+// is neither done nor lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)

@@ -121,8 +121,8 @@ func TestClosedFunctions(t *testing.T) {
 	}
 }
 
-// numbersInTx takes a number inside a transaction, which needs all
-// functions, and says so, and one outside, as the error advises.
+// numbersInTx takes a number in a transaction, and one outside. The first
+// needs all functions; its error advises the second.
 func numbersInTx(t *testing.T, db *sql.DB, st *sqlstore.Store, closed bool) {
 	t.Helper()
 	if err := sequence.Create(t.Context(), st, "bills", sequence.Definition{Mode: sequence.Strict}); err != nil {

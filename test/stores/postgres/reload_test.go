@@ -23,7 +23,7 @@ func dump(t *testing.T, p *servers.Postgres, name string, args ...string) string
 	}, args...)...)
 }
 
-// identity returns who a store says it is, after it has read all records.
+// identity returns the store's identity after it has read all records.
 func identity(t *testing.T, st *sqlstore.Store) string {
 	t.Helper()
 	among := snowfence.NodeRange{From: store.NamespaceNode, Until: 101}
@@ -68,8 +68,7 @@ func newScene(t *testing.T, p *servers.Postgres, args ...string) scene {
 	return s
 }
 
-// opened returns the identity that a program sees which opens the database
-// now.
+// opened returns the identity that a newly opened store sees.
 func (s scene) opened(t *testing.T) string {
 	t.Helper()
 	_, st := connect(t, s.p.URL(s.name))

@@ -29,7 +29,7 @@ func record(node, revision int64) store.Record {
 	}
 }
 
-// known reports whether the result of a swap says what became of it.
+// known reports whether the result of a swap is certain.
 func known(err error) bool { return err == nil || errors.Is(err, store.ErrLost) }
 
 // TestUnacknowledged stops the replica whose acknowledgement a swap needs.

@@ -226,8 +226,8 @@ func TestUser(t *testing.T) {
 	if err := other.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Errorf("after ACL SETUSER ids %s: %v", says, err)
 	}
-	// Each right that is missing fails before anything is written, and the
-	// indexes stay as they should be.
+	// Without one of the rights the call fails before it writes anything,
+	// and the indexes stay right.
 	for _, right := range []string{"hset", "zadd", "hmget", "info", "evalsha"} {
 		r.Do(t, "ACL", "SETUSER", "ids", "-"+right)
 		err := st.Swap(t.Context(), []store.Write{{New: record(61, 1)}})[0]
@@ -257,8 +257,8 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// TestRefusals has the server refuse writes, which then must not have been
-// done in part.
+// In TestRefusals the server refuses writes. None of them may be done in
+// part.
 func TestRefusals(t *testing.T) {
 	r := servers.StartRedis(t)
 	st := newStore(t, single(t, r), nil)

@@ -115,7 +115,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// A conflict says neither that a write was done nor that another was: the
+// A conflict does not tell whether this write or another one was done: the
 // nonce decides.
 func TestConflicts(t *testing.T) {
 	address, direct := amazon.StartS3(t), (*s3store.Store)(nil)

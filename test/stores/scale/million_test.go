@@ -23,10 +23,10 @@ const (
 	renewedBy = ttl / 3
 )
 
-// BenchmarkMillion has a million holders of one process renew through two
-// servers over each store, and kills one of the servers in the middle. No
-// tick of a node may be two holders', and no holder may be without a grant.
-// One iteration is all there is: -benchtime 1x. It writes a table.
+// In BenchmarkMillion a million holders in one process renew through two
+// servers over each store. Half-way, one server is killed. No two holders
+// may have a tick of the same node, and no holder may be without a grant.
+// It runs one iteration (-benchtime 1x), and writes a table.
 func BenchmarkMillion(b *testing.B) {
 	fmt.Printf("\n| store | what | figure |\n|---|---|--:|\n")
 	for _, k := range shared {

@@ -124,8 +124,8 @@ func keepsTheRules(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// Rows that were put back give no number in a transaction. After the next
-// use of the store the sequence does what its definition says.
+// Rows that were put back give no number in a transaction. At the next use
+// of the store the sequence follows after_failover of its definition.
 func afterRowsWerePutBack(t *testing.T, on func(testing.TB) database) {
 	for _, after := range []int64{sequence.Stop, sequence.Trust, 50} {
 		t.Run(map[int64]string{0: "stop", -1: "trust", 50: "skip"}[after], func(t *testing.T) {

@@ -129,9 +129,8 @@ func TestGivenUpConnection(t *testing.T) {
 	closed(t, l)
 }
 
-// closed closes a lease of so short a ttl that its grant may run out on a
-// busy machine while the node is given back. Then the second call has
-// nothing to do.
+// closed closes a lease with a very short ttl. On a busy machine the grant
+// may end during the close; then the second call does nothing.
 func closed(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	if err := l.Shutdown(t.Context()); err != nil {
@@ -162,10 +161,10 @@ func TestPin(t *testing.T) {
 	noLog(t, path)
 }
 
-// noLog waits until no program has the file open: a connection that comes
-// then is the last one, and takes the log away. Two that close at the same
-// time leave it, and one of them may be closed by a goroutine of
-// database/sql that Close does not wait for.
+// noLog waits until no program has the file open. The next connection is
+// then the last one, and removes the log. Two that close at one time leave
+// the log there, and database/sql may close a connection in a goroutine
+// after Close.
 func noLog(t *testing.T, path string) {
 	t.Helper()
 	fleet.Eventually(t, "a connection is still open", func() error {

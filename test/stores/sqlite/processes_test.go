@@ -21,8 +21,8 @@ import (
 )
 
 // TestMain is also the program that the tests start many times: it leases a
-// node and prints IDs, one a line, as it makes them. With the name of a
-// file to lock it holds a transaction open for ever.
+// node and prints each ID on a line. With a file name to lock, it holds a
+// transaction open for ever.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("SNOWFENCE_TEST_LOCK"); path != "" {
 		fmt.Println(lock(path))

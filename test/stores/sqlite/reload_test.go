@@ -40,7 +40,7 @@ func execute(t *testing.T, path, statements string) {
 	}
 }
 
-// identity returns who a store says it is, after it has read all records.
+// identity returns the store's identity after it has read all records.
 func identity(t *testing.T, st *sqlstore.Store) string {
 	t.Helper()
 	among := snowfence.NodeRange{From: store.NamespaceNode, Until: 101}

@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
-// TestReadsBehindTheWitness reads a file that lost what another program
-// did: only the witness knows of it.
+// TestReadsBehindTheWitness reads a file that lost another program's
+// writes. Only the witness knows of them.
 func TestReadsBehindTheWitness(t *testing.T) {
 	path, _, before := scene(t)
 	db, st := openFile(t, path)
@@ -105,8 +105,8 @@ func pin(t *testing.T, st *sqlstore.Store) {
 	t.Cleanup(unpin)
 }
 
-// refused checks that swaps write nothing, and do not say that another
-// process was faster.
+// refused checks that swaps write nothing, and that their error is not
+// ErrLost.
 func refused(t *testing.T, st *sqlstore.Store, writes []store.Write) {
 	t.Helper()
 	for i, err := range st.Swap(t.Context(), writes) {

@@ -217,8 +217,8 @@ func (r *rig) numbers(name string, n int64) error {
 	return err
 }
 
-// write writes the renewal of n nodes of a holder with a clock that is off.
-// A label may have the place for an index.
+// write writes renewals of n nodes of a holder, by the holder's wrong
+// clock. Its label may be a format for the index of the node.
 func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error {
 	ctx, now := context.Background(), time.Now().Add(h.off)
 	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, first.Namespace)

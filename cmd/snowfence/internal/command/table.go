@@ -60,9 +60,9 @@ func WriteTable[T any](
 	return err
 }
 
-// NoneIn says that a store has no namespace or sequence. Of a moved one, it
-// does not advise to make another: its IDs could equal IDs of the other
-// store.
+// NoneIn says that a store has no namespace or sequence. If the store was
+// moved, it names the new store and does not advise to create anything: IDs
+// of both stores could be equal.
 func NoneIn(ctx context.Context, e *Env, st *open.Store, kind string) string {
 	heads, _ := st.Leases.Heads(ctx) // the list was read: this only says more
 	for _, r := range heads {

@@ -6,8 +6,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// The store has another identity before floors are raised, so that what an
-// interrupted command left out is seen as a loss.
+// The command first gives the store another identity, and raises the floors
+// after that. So programs see the loss even if the command is interrupted.
 func TestAnotherIdentity(t *testing.T) {
 	st := store.NewMemory()
 	seen := map[string]bool{}

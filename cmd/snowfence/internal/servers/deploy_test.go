@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The commands of the unit and of the image are ones that the program has,
-// the unit gives it the time that a stop takes, and knows its exit code for
-// wrong settings.
+// The program has all commands that the unit and the image use. The unit
+// waits as long as a stop takes, and knows the exit code for wrong
+// settings.
 func TestCommandsOfDeploy(t *testing.T) {
 	read := func(path string) string {
 		data, err := os.ReadFile("../../../../deploy/" + path)
