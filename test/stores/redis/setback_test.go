@@ -27,63 +27,6 @@ func raised(t testing.TB, f *shared.Fleet) {
 	})
 }
 
-// TestKeysPutBack puts copies of all keys back into a server that goes on.
-// As docs/choose/stores.md says, nothing shows that: the records are old,
-// and the identity is what it was, until the server is started again.
-func TestKeysPutBack(t *testing.T) {
-	r := servers.StartRedis(t)
-	c := single(t, r)
-	st := newStore(t, c, nil)
-	swapped := func(old string, rev int64) store.Record {
-		t.Helper()
-		next := record(1, rev)
-		if err := st.Swap(t.Context(), []store.Write{{Old: old, New: next}})[0]; err != nil {
-			t.Fatal(err)
-		}
-		return next
-	}
-	first := swapped("", 1)
-	keys, err := c.Do(t.Context(), c.B().Keys().Pattern("snowfence:*").Build()).AsStrSlice()
-	if err != nil || len(keys) < 4 {
-		t.Fatalf("the keys are %q, %v", keys, err)
-	}
-	for _, key := range keys {
-		r.Do(t, "COPY", key, key+".copy")
-	}
-	swapped(first.Nonce, 2)
-	before := identityOf(t, st)
-	for _, key := range keys {
-		r.Do(t, "COPY", key+".copy", key, "REPLACE")
-	}
-	rs, err := st.Get(t.Context(), []store.Key{first.Key})
-	if err != nil || rs[0].Nonce != first.Nonce {
-		t.Fatalf("the old record is not back, so the test shows nothing: %+v, %v", rs, err)
-	}
-	for _, st := range []*redisstore.Store{st, newStore(t, single(t, r), nil)} {
-		if id := identityOf(t, st); id != before {
-			t.Errorf("the identity was %s and is %s: docs/choose/stores.md says that it cannot be noticed", before, id)
-		}
-	}
-	r.End(t) // what docs/choose/stores.md says to do instead of waiting
-	r.Again(t)
-	if id := identityOf(t, newStore(t, single(t, r), nil)); id == before {
-		t.Errorf("after a restart the identity is still %s", id)
-	}
-}
-
-// identityOf returns who a store says it is, after it has read a record.
-func identityOf(t testing.TB, st *redisstore.Store) string {
-	t.Helper()
-	if _, err := st.Get(t.Context(), []store.Key{{Namespace: namespace, Node: 1}}); err != nil {
-		t.Fatal(err)
-	}
-	id, err := st.Identity(t.Context(), namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
 // TestClusterFailover moves one namespace to another server, and leaves the
 // other one alone.
 func TestClusterFailover(t *testing.T) {
