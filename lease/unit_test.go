@@ -158,7 +158,11 @@ func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
 // killed, clocks are off, and an operator changes the unit and restores
 // nodes.
 func TestUnitsRepeatNoID(t *testing.T) {
-	for seed := range uint64(12) {
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			in2026()
 			chance := rand.New(rand.NewPCG(seed, 1))
