@@ -21,6 +21,7 @@ import (
 // all holders renew twice, the API server gets fewer requests than there
 // are holders. The log has the figures of docs/operate/kubernetes.md.
 func TestTenThousandHolders(t *testing.T) {
+	servers.Later(t)
 	const holders, namespace = 10_000, "fleet"
 	k := servers.StartKubernetes(t)
 	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw")) // it has 131,072 nodes
