@@ -136,7 +136,7 @@ func (k *Kit) SequenceFull() {
 	}
 }
 
-// Restore ends all faults. Later IDs are above earlier ones.
+// Restore ends all faults. Later IDs have later ticks.
 func (k *Kit) Restore() {
 	k.clock.holdStill(false)
 	k.fence.restoreGrants()

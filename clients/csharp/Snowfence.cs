@@ -75,7 +75,7 @@ namespace Snowfence
 			return id;
 		}
 
-		/// <summary>Makes n IDs, in increasing order.</summary>
+		/// <summary>Makes n IDs. Those with the same bits above the time increase.</summary>
 		public long[] Take(int n)
 		{
 			if (n < 0)

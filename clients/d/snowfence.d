@@ -77,7 +77,7 @@ struct Generator
 		return id;
 	}
 
-	/// Makes n IDs, in increasing order.
+	/// Makes n IDs. Those with the same bits above the time increase.
 	long[] take(size_t n) const
 	{
 		auto ids = new long[n];
@@ -106,7 +106,7 @@ struct Generator
 	}
 }
 
-/// IDs taken ahead for one thread, as a range. They increase, and are dropped after 100 ms and when the lease was lost.
+/// IDs taken ahead for one thread, as a range. They increase, with the same bits above the time. They are dropped after 100 ms and when the lease was lost.
 struct Ring
 {
 	private ulong handle;

@@ -45,13 +45,13 @@ type
     { Gives the node back, and raises if the store did not answer. A second call does nothing. }
     procedure Close;
     function Next: Int64;
-    { Makes N IDs, in increasing order. }
+    { Makes N IDs. Those with the same bits above the time increase. }
     function Take(N: SizeInt): TSnowfenceIDs;
     { Takes an ID apart, with the layout and the secrets of this generator. }
     function Decode(ID: Int64): TSnowfenceParts;
   end;
 
-  { IDs taken ahead for one thread. They increase, and are dropped after 100 ms and when the lease was lost. }
+  { IDs taken ahead for one thread. They increase, with the same bits above the time. They are dropped after 100 ms and when the lease was lost. }
   TSnowfenceRing = class
   private
     FHandle: QWord;

@@ -83,7 +83,7 @@ sub next {
 	return $id;
 }
 
-# Makes n IDs, in increasing order.
+# Makes n IDs. Those with the same bits above the time increase.
 sub take {
 	my ($self, $n) = @_;
 	my ($buf, $made) = ("\0" x (8 * $n), 0);

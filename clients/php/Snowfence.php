@@ -83,7 +83,7 @@ final class Generator implements \IteratorAggregate
         return $id;
     }
 
-    /** @return int[] n IDs, in increasing order */
+    /** @return int[] n IDs; those with the same bits above the time increase */
     public function take(int $n): array
     {
         if ($n < 0) {

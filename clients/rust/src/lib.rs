@@ -143,7 +143,7 @@ impl Generator {
         Ok(id)
     }
 
-    /// Makes as many IDs as fit, in increasing order. An error says how many at the front are good.
+    /// Makes as many IDs as fit. Those with the same bits above the time increase. An error says how many at the front are good.
     pub fn fill(&self, ids: &mut [i64]) -> Result<(), (usize, Error)> {
         let mut made = 0;
         check(unsafe { snowfence_fill(self.handle, ids.as_mut_ptr(), ids.len(), &mut made) }).map_err(|e| (made, e))
@@ -177,7 +177,7 @@ impl Drop for Generator {
 
 const RING_WORDS: usize = 1031; // SNOWFENCE_RING_WORDS
 
-/// IDs taken ahead for one thread. They increase, and are dropped after 100 ms and when the lease was lost.
+/// IDs taken ahead for one thread. They increase, with the same bits above the time. They are dropped after 100 ms and when the lease was lost.
 pub struct Ring<'a> {
     handle: usize,
     memory: [u64; RING_WORDS],
