@@ -66,8 +66,8 @@ dropped the functions there, --retire records that. Without --store nothing keep
 An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.
 
 With --serial, sql prints other functions: snowfence_serial('NAME') takes a number of a strict
-sequence of this database inside the caller's transaction, without gaps, and
-snowfence_serial_text('NAME') its text. More in docs/choose/invoices.md.`,
+sequence of this database inside the caller's transaction, without gaps. In its place,
+snowfence_serial_text('NAME') takes one and returns its text. More in docs/choose/invoices.md.`,
 		Example: `  snowfence sql --dialect postgres --node 1023 --table orders.id
   snowfence namespace create orders --leasable 0-1022 --store sqlite:ids.db
   snowfence sql --dialect postgres --node 1023 --store sqlite:ids.db --namespace orders --label shop
