@@ -18,6 +18,7 @@ public final class Test {
         close();
         arguments();
         kit();
+        fields();
         sequences();
         System.out.println("ok");
     }
@@ -144,6 +145,38 @@ public final class Test {
         TestKit closed = new TestKit(3);
         closed.close();
         refused(SnowfenceException.Kind.CLOSED, closed::next);
+    }
+
+    /** Each turn of a kit has another scatter value, and a tag that does not fit uses up no ID. */
+    private static void fields() {
+        TestKit kit = new TestKit(1, "scatter=2,tag=3,time=41,node=8,seq=4");
+        long[] first = kit.take(16), second = kit.take(16);
+        for (long wrong : new long[] {8, -1}) {
+            String text = refused(SnowfenceException.Kind.INVALID, () -> kit.nextFor(wrong));
+            ensure(text.equals("tag " + wrong + ": its 3 bits hold 0 to 7"), text);
+        }
+        Layout.Parts a = kit.decode(first[15]), b = kit.decode(second[15]), c = kit.decode(kit.nextFor(7));
+        ensure(c.fields().get("tag") == 7 && c.sequence() == 0 && c.tick() == a.tick(), c.toString());
+        ensure(Set.of(a, b, c).stream().map(p -> p.fields().get("scatter")).distinct().count() == 3, "one value twice");
+        refused(SnowfenceException.Kind.INVALID, () -> new TestKit(1).nextFor(0));
+        try (Generator ids = Generator.open(options().namespace("tagged"))) {
+            Layout.Parts before, after;
+            do { // within a tick
+                before = ids.decode(ids.next());
+                refused(SnowfenceException.Kind.INVALID, () -> ids.nextFor(8));
+                after = ids.decode(ids.nextFor(5));
+            } while (before.tick() != after.tick());
+            ensure(after.fields().get("tag") == 5 && after.sequence() == before.sequence() + 1, "a tag used up an ID");
+        }
+        try (Generator ids = Generator.open(options().namespace("spread"))) {
+            Set<Long> all = new HashSet<>(), values = new HashSet<>();
+            for (int i = 0; i < 1000; i++) {
+                long id = i % 2 == 0 ? ids.next() : ids.take(1)[0];
+                ensure(all.add(id), id + " came twice");
+                values.add(ids.decode(id).fields().get("scatter"));
+            }
+            ensure(values.size() == 8, "values " + values);
+        }
     }
 
     private static void sequences() {

@@ -104,6 +104,10 @@ for (const scene of [...load("grants"), ...above.grants]) {
   }
 }
 
+// A node that was left in a tick and comes back has no ID of that tick twice.
+const back = new Stamper(new Layout("scatter=2,time=20,node=4,seq=1"), 0), cells = new Uint32Array(32);
+equal("a node left and back", [3n, 4n, 3n].map((node) => (back.grant(node, 0, 9), back.fill(cells, 0, node === 3n ? 16 : 1, 5))), [8, 1, 0]);
+
 // Each ID of a small layout comes once: in order, and ranges find those of a span.
 for (const spec of [
   "time=4,node=2,seq=3", "scatter=2,time=4,node=2,seq=3", "scatter=3,time=3,node=2", "scatter=2,time=4",

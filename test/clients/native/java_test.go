@@ -32,6 +32,11 @@ func TestJava(t *testing.T) {
 	t.Parallel()
 	url, classes := serve(t, t.TempDir()), compile(t, clients+"/java")
 	run(t, ".", "curl -fsS -X PUT -d {} "+url+"/v1/bills/sequence")
+	for name, layout := range map[string]string{
+		"tagged": "time=30,tag=3,node=8,seq=20,tick=1s", "spread": "scatter=3,time=41,node=4,seq=2",
+	} {
+		run(t, ".", "curl -fsS -X PUT -d '{\"layout\":\""+layout+"\"}' "+url+"/v1/"+name)
+	}
 	for _, program := range []string{"Test", "org.snowfence.Stood"} {
 		if out := run(t, ".", "java -cp "+classes+" "+program, "SNOWFENCE_SERVER="+url); out != "ok\n" {
 			t.Errorf("%s: %s", program, out)

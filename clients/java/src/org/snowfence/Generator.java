@@ -66,7 +66,20 @@ public sealed class Generator implements AutoCloseable permits TestKit {
         return ids[0];
     }
 
-    /** Makes n IDs, in increasing order. It waits as next does. */
+    /** Makes an ID as next does, with a number of the caller in the field tag. One that does not fit uses up no ID. */
+    public long nextFor(long tag) {
+        layout().checkTag(tag);
+        long[] ids = new long[1];
+        lease.lock.lock();
+        try {
+            fill(ids);
+            return stamps.layout.tag(ids[0], tag); // the lock keeps the layout of the ID
+        } finally {
+            lease.lock.unlock();
+        }
+    }
+
+    /** Makes n IDs. Those with the same bits above the time increase. It waits as next does. */
     public long[] take(int n) {
         check(n >= 0 && n <= 1_000_000, n + " IDs: n is 0 to 1,000,000");
         long[] ids = new long[n];

@@ -23,7 +23,7 @@ record Grant(Layout layout, long node, long from, long until, String ticket, lon
 
     private boolean fits() {
         try {
-            layout.compose(0, node, layout.first);
+            layout.at(0, node, 0);
             return true;
         } catch (SnowfenceException e) {
             return false;

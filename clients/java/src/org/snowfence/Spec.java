@@ -96,9 +96,11 @@ final class Spec {
         }
         check(order.equals("node-first") || order.equals("node-last"), "order is node-first or node-last");
         int side = order.equals("node-first") ? -1 : 1;
+        int tag = above().contains("tag") ? -2 : 0;
         fields.sort(Comparator.comparingInt(f -> switch (f.getKey()) { // stable
             case "key" -> -3;
-            case "time" -> -2;
+            case "time", "scatter" -> -2;
+            case "tag" -> tag;
             case "seq", "rollback" -> 0;
             default -> side;
         }));
@@ -107,14 +109,24 @@ final class Spec {
     private void rules(boolean encrypted) {
         List<String> names = fields.stream().map(Map.Entry::getKey).toList();
         boolean keyed = bits("key") > 0;
-        check(names.indexOf("time") == (keyed ? 1 : 0) && names.indexOf("key") < 1,
-            "time is the first field, or after key");
+        check(names.contains("time"), "time is missing");
+        check(names.indexOf("key") < 1, "key is the first field");
+        check(!above().contains("seq") && !above().contains("rollback"), "seq and rollback stand below the time");
+        int scatter = bits("scatter");
+        check(scatter == 0 || above().contains("scatter"), "scatter stands above the time");
+        check(scatter <= 12 && scatter + bits("seq") <= 53, "scatter has at most 12 bits, and 53 together with seq");
+        check(scatter == 0 || !encrypted, "a cipher needs no scatter");
         check(bits("time") <= 62 && bits("rollback") <= 6 && bits("key") <= 16, "a field is too wide");
         check(width() <= 64, "it has " + width() + " bits, more than 64");
         check(tick >= 1000, "a tick takes at least 1us");
         check(!encrypted || cipher.equals("sparx") || cipher.equals("ff1"), "cipher is sparx or ff1");
         check(!keyed || cipher.equals("ff1"), "key needs cipher=ff1");
         check(!cipher.equals("ff1") || width() - bits("key") >= 20, "ff1 needs 20 bits beside key");
+    }
+
+    /** Returns the names of the fields above the time. */
+    private List<String> above() {
+        return fields.stream().map(Map.Entry::getKey).takeWhile(name -> !name.equals("time")).toList();
     }
 
     private int bits(String name) {

@@ -8,11 +8,11 @@ import java.util.concurrent.atomic.AtomicLong;
  * Stamps IDs: the function next of docs/reference/specification.md. It knows no clock and no server.
  *
  * <p>The invariant: each ID has a tick in [from, until) of the grant, and of a node no pair of tick
- * and sequence number comes twice, because the last pair only goes up. The last pairs of all nodes
- * are kept, also over a loss. One thread at a time may call the methods; all may take from a run.
+ * and slot comes twice, because the last pair only goes up. The last pairs of all nodes are kept, also
+ * over a loss. One thread at a time may call the methods; all may take from a run.
  */
 final class Stamps {
-    /** The sequence numbers that are left of one tick. Its counter says how many were taken. */
+    /** The slots that are left of a turn of a tick. Its counter says how many were taken. */
     static final class Run {
         private static final long CLOSED = 1L << 62; // above every count
 
@@ -20,7 +20,7 @@ final class Stamps {
         final long tick;
         private final long first;
         private final long count;
-        private final long id; // of the first number
+        private final long id; // of the first slot
         private final long step;
         volatile long fresh; // until when IDs may be taken, in ms since 1970
 
@@ -32,12 +32,12 @@ final class Stamps {
             this.step = step;
         }
 
-        /** Takes up to n numbers, and returns how many. The first one is numbers[at]. */
-        int take(long[] numbers, int at, int n) {
+        /** Takes up to n IDs, and returns how many. The first one is ids[at]. */
+        int take(long[] ids, int at, int n) {
             long from = taken.getAndAdd(n);
             int got = (int) Math.max(0, Math.min(n, count - from));
             for (int i = 0; i < got; i++) {
-                numbers[at + i] = id + (from + i) * step;
+                ids[at + i] = id + (from + i) * step;
             }
             return got;
         }
@@ -64,7 +64,7 @@ final class Stamps {
     private final Map<String, long[]> pairs = new HashMap<>(); // the last ones, by layout and node
     private long node;
     private long tick = -1;
-    private long sequence;
+    private long slot;
 
     Stamps(long lead) {
         this.lead = lead;
@@ -74,11 +74,11 @@ final class Stamps {
     void grant(Layout l, long number, long start, long end) {
         settle();
         if (layout != null) {
-            pairs.put(layout + "/" + node, new long[] {tick, sequence});
+            pairs.put(layout + "/" + node, new long[] {tick, slot});
         }
-        long[] pair = pairs.getOrDefault(l + "/" + number, new long[] {-1, l.last});
+        long[] pair = pairs.getOrDefault(l + "/" + number, new long[] {-1, l.slots - 1});
         tick = pair[0];
-        sequence = pair[1];
+        slot = pair[1];
         layout = l;
         node = number;
         from = start;
@@ -98,7 +98,7 @@ final class Stamps {
         long n = Math.min(r.taken.getAndSet(Run.CLOSED), r.count);
         if (n > 0 && r != NONE) {
             tick = r.tick;
-            sequence = r.first + n - 1;
+            slot = r.first + n - 1;
         }
     }
 
@@ -108,17 +108,17 @@ final class Stamps {
         if (layout == null) {
             return false;
         }
-        long t = next(now), s = t == tick ? sequence + 1 : layout.first;
+        long t = next(now), s = t == tick ? slot + 1 : 0;
         if (t >= until || t > now + lead) {
             return false;
         }
-        run = new Run(t, s, layout.last - s + 1, layout.compose(t, node, s), layout.step());
+        run = new Run(t, s, layout.turn - s % layout.turn, layout.at(t, node, s), layout.step());
         return true;
     }
 
     /** Returns the tick of the next ID at the tick now of the clock, wherever the grant ends. */
     long next(long now) {
-        long t = sequence < layout.last ? tick : tick + 1;
+        long t = slot < layout.slots - 1 ? tick : tick + 1;
         return Math.max(t, Math.max(now, from));
     }
 

@@ -58,6 +58,12 @@ public final class TestKit extends Generator {
     }
 
     @Override
+    public long nextFor(long tag) {
+        layout.checkTag(tag);
+        return layout.tag(next(), tag);
+    }
+
+    @Override
     public synchronized long[] take(int n) {
         check(n >= 0 && n <= 1_000_000, n + " IDs: n is 0 to 1,000,000");
         long[] ids = new long[n];
