@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -89,7 +91,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 // fixedBlock returns the records of the fixed block, or why it may not be
 // taken.
 func (c *storeClaim) fixedBlock(
-	ctx context.Context, ns Namespace, now time.Time, healing bool,
+	ctx context.Context, ns scope.Namespace, now time.Time, healing bool,
 ) ([]store.Record, error) {
 	first := *c.opts.Node
 	rs, err := c.st.Get(ctx, c.blockKeys(first))
@@ -98,7 +100,8 @@ func (c *storeClaim) fixedBlock(
 	}
 	for _, r := range rs {
 		if r.Veto != "" {
-			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %s", r.Node, c.name, ErrVetoed, shown(r.Veto))
+			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %s", r.Node, c.name, ErrVetoed,
+				fault.Shown(r.Veto))
 		}
 		held := r.Held(c.ticks.layout.TickOf(now)) && r.Generation >= ns.Since
 		if held && !c.mine(r) && (healing || c.opts.Guard && r.Label != c.opts.Label) {
@@ -111,7 +114,7 @@ func (c *storeClaim) fixedBlock(
 			}
 		}
 	}
-	if err := ns.ofLeases(first, int64(c.opts.Nodes)); err != nil {
+	if err := ns.OfLeases(first, int64(c.opts.Nodes)); err != nil {
 		return nil, err
 	}
 	if c.opts.Check != nil {
@@ -125,7 +128,7 @@ func (c *storeClaim) fixedBlock(
 // take acquires the block of these records; [ErrLost] means that another
 // process was faster.
 func (c *storeClaim) take(
-	ctx context.Context, ns Namespace, rs []store.Record, now time.Time,
+	ctx context.Context, ns scope.Namespace, rs []store.Record, now time.Time,
 ) (none snowfence.Grant, _ error) {
 	if err := c.outdated(ctx, ns, rs); err != nil {
 		return none, err
@@ -180,12 +183,12 @@ func (c *storeClaim) take(
 // outdated is an error if the namespace was changed after it was read
 // and before the records were. Then their until would not count. A
 // namespace that vanished and was made again may be behind its records.
-func (c *storeClaim) outdated(ctx context.Context, ns Namespace, rs []store.Record) error {
+func (c *storeClaim) outdated(ctx context.Context, ns scope.Namespace, rs []store.Record) error {
 	for _, r := range rs {
 		if r.Generation <= ns.Generation {
 			continue
 		}
-		switch current, err := readNamespace(ctx, c.st, c.name); {
+		switch current, err := scope.Namespaces(c.st).Show(ctx, c.name); {
 		case err != nil:
 			return err
 		case current.Generation != ns.Generation:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -27,11 +28,11 @@ func (r *reads) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 func TestWaitingForAVetoedNodeIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &reads{Store: store.NewMemory()}, thousand(t)
-		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		for node := range s.Nodes() {
-			if _, err := lease.Namespaces(st).Veto(t.Context(), "default", node, "broken"); err != nil {
+			if _, err := scope.Namespaces(st).Veto(t.Context(), "default", node, "broken"); err != nil {
 				t.Fatal(err)
 			}
 		}

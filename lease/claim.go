@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -179,13 +180,13 @@ func keys(rs []store.Record) []store.Key {
 // they name none, and a whole unit where they ask for less. It runs at the
 // first use of a lease, before its keeper. It refuses what the namespace
 // does not allow.
-func (c *storeClaim) settle(ns Namespace) error {
-	l, err := fit(ns, c.opts)
+func (c *storeClaim) settle(ns scope.Namespace) error {
+	ttl, skew, err := fit(ns, c.opts)
 	if c.held == nil && c.own == nil {
 		c.unit, c.opts.Nodes = ns.Unit, max(c.opts.Nodes, int(ns.Unit))
 	}
 	if c.opts.TTL == 0 || c.opts.MaxSkew == 0 {
-		c.opts.TTL, c.opts.MaxSkew, c.ticks.ttl = l.ttl, l.skew, l.ttl
+		c.opts.TTL, c.opts.MaxSkew, c.ticks.ttl = ttl, skew, ttl
 	}
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/snowfence/snowfence/lease/internal/fault"
 )
 
 // now returns the time that leases go by.
@@ -15,11 +17,11 @@ func (s *setup) now() time.Time {
 // clock returns the time for leasing ticks. It is [ErrSkew]
 // if the clock and the store's differ by more than allowed.
 func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
-	now, err := checkedClock(ctx, c.st, c.now, c.opts.MaxSkew)
+	now, err := fault.CheckedClock(ctx, c.st, c.now, c.opts.MaxSkew)
 	if !errors.Is(err, ErrSkew) {
 		return now, err
 	}
-	wall, wrong := checkedClock(ctx, c.st, c.opts.clock.Wall, c.opts.MaxSkew)
+	wall, wrong := fault.CheckedClock(ctx, c.st, c.opts.clock.Wall, c.opts.MaxSkew)
 	if wrong != nil {
 		return now, err
 	}

@@ -36,7 +36,8 @@
 //     also be the one that the grant was computed from.
 //
 // Clocks decide which node is taken and when; they never decide safety. The
-// folder testdata has a script for each rule.
+// folder testdata has a script for each rule. Package scope says what a
+// namespace allows.
 //
 // # What no lease can see
 //

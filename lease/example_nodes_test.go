@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 )
@@ -75,7 +76,7 @@ func ExampleOpen_within() {
 // Any free node, with all defaults.
 func ExampleOpen() {
 	ctx, st, scheme := context.Background(), store.NewMemory(), twitter()
-	if _, err := lease.Namespaces(st).Create(ctx, "orders", scheme, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(ctx, "orders", scheme, nil); err != nil {
 		panic(err)
 	}
 	l, err := lease.Open(ctx, st, "orders", scheme, nil)
@@ -113,16 +114,16 @@ func ExampleOpen_sticky() {
 // Nodes 0 to 29 stay for numbers given by hand; in the end they become
 // leasable too.
 func ExampleOperator_Change() {
-	ctx, op, scheme := context.Background(), lease.Namespaces(store.NewMemory()), twitter()
+	ctx, op, scheme := context.Background(), scope.Namespaces(store.NewMemory()), twitter()
 
 	ns, err := op.Create(ctx, "orders", scheme,
-		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
+		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
 	fmt.Println(ns.Nodes.From, ns.Nodes.Until-1, err)
 	// … all processes lease by now, and the last one with a number of its
 	// own has stopped:
 	stopped := time.Now()
 	ns, err = op.Change(ctx, "orders", nil,
-		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 64}, Unused: stopped.Add(time.Second)})
+		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 64}, Unused: stopped.Add(time.Second)})
 	fmt.Println(ns.Nodes.From, ns.Nodes.Until-1, err)
 	// Output:
 	// 30 63 <nil>

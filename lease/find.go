@@ -9,6 +9,8 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -85,7 +87,7 @@ func (f *finder) probe() []int64 {
 		return nil
 	}
 	h := fnv.New64a()
-	h.Write([]byte(f.ns.moved.ID + f.c.opts.Label))
+	h.Write([]byte(f.ns.ID() + f.c.opts.Label))
 	at := int64(h.Sum64() % uint64(count))
 	n := int64(f.readable())
 	near := min((n+pointed-1)/pointed, count)
@@ -170,14 +172,14 @@ func blockKeys(namespace string, first int64, n int, unit int64) []store.Key {
 }
 
 // within narrows the leasable nodes to those that Options.Within allows.
-func (c *storeClaim) within(ns Namespace) (Namespace, error) {
+func (c *storeClaim) within(ns scope.Namespace) (scope.Namespace, error) {
 	w := c.opts.Within
 	if w == (snowfence.NodeRange{}) {
 		return ns, nil
 	}
 	among := snowfence.NodeRange{From: max(ns.Nodes.From, w.From), Until: min(ns.Nodes.Until, w.Until)}
 	if k := int64(c.opts.Nodes); among.Until-among.From < k {
-		return ns, invalidf("lease: namespace %q can lease the nodes %d to %d, "+
+		return ns, fault.Invalidf("lease: namespace %q can lease the nodes %d to %d, "+
 			"and fewer than %d of them are in %d to %d, as Options.Within asks: make more leasable, or ask for others",
 			c.name, ns.Nodes.From, ns.Nodes.Until-1, k, w.From, w.Until-1)
 	}

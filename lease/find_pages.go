@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -22,7 +23,7 @@ const (
 // the swap decides.
 type finder struct {
 	c     *storeClaim
-	ns    Namespace // with the leasable nodes narrowed to those this lease may have
+	ns    scope.Namespace // with the leasable nodes narrowed to those this lease may have
 	now   int64
 	seen  map[int64]bool // blocks offered or found taken, by first node
 	check error          // what Options.Check said last
@@ -86,7 +87,7 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 					next = min(next, max(f.block(rs[len(rs)-1].Node+1), nodes.From+1))
 				}
 				rs = slices.DeleteFunc(rs, func(r store.Record) bool {
-					return r.Node >= next || r.Node != f.ns.whole(r.Node)
+					return r.Node >= next || r.Node%f.c.unit != 0
 				})
 				for _, r := range rs {
 					who.count(f, r)
@@ -162,7 +163,7 @@ func (f *finder) rank(rs []store.Record) rank {
 	var last int64
 	labelled := false
 	for _, r := range rs {
-		last = max(last, f.ns.floorOf(r))
+		last = max(last, f.ns.FloorOf(r))
 		labelled = labelled || r.Label == f.c.opts.Label
 	}
 	switch wait := f.wait(rs); {
@@ -182,7 +183,7 @@ func (f *finder) wait(rs []store.Record) int64 {
 		if f.c.mine(r) {
 			w = max(w, 1)
 		} else if r.Nonce != "" {
-			w = max(w, 1, 1+f.ns.floorOf(r)-max(f.now, f.ns.Floor))
+			w = max(w, 1, 1+f.ns.FloorOf(r)-max(f.now, f.ns.Floor))
 		}
 	}
 	return w
@@ -197,5 +198,5 @@ func (f *finder) unavailable(r store.Record) bool {
 	if r.Generation < f.ns.Since || f.c.mine(r) { // one that was never leased has generation 0
 		return false
 	}
-	return r.Held(f.now) || r.Until > f.c.ticks.target(f.c.ticks.layout.TimeOf(f.now)) && f.ns.floorOf(r) > f.ns.Floor
+	return r.Held(f.now) || r.Until > f.c.ticks.target(f.c.ticks.layout.TimeOf(f.now)) && f.ns.FloorOf(r) > f.ns.Floor
 }

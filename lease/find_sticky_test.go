@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -94,7 +95,7 @@ func TestStickyFileIsAHint(t *testing.T) {
 		if again, _ := leaseOnce(t, st, lease.Options{StickyFile: path}); again != node {
 			t.Errorf("the file was not written: leased %d, not %d", again, node)
 		}
-		if _, err := lease.Namespaces(st).Veto(t.Context(), "default", node, "retired"); err != nil {
+		if _, err := scope.Namespaces(st).Veto(t.Context(), "default", node, "retired"); err != nil {
 			t.Fatal(err)
 		}
 		if again, _ := leaseOnce(t, st, lease.Options{StickyFile: path}); again == node {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -38,7 +39,7 @@ func TestNodesWithin(t *testing.T) {
 	} {
 		g := empty(t, withRollback)
 		g.l.opts.Within, g.l.opts.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
-		ns, err := g.c.within(Namespace{Name: "n", Nodes: snowfence.NodeRange{From: 10, Until: 21}})
+		ns, err := g.c.within(scope.Namespace{Name: "n", Nodes: snowfence.NodeRange{From: 10, Until: 21}})
 		if c.first == 0 {
 			if err == nil {
 				t.Errorf("%+v: nodes %d to %d", c, ns.Nodes.From, ns.Nodes.Until-1)
@@ -55,7 +56,7 @@ func TestNodesWithin(t *testing.T) {
 // generation 3.
 func found(t *testing.T, now, floor int64) (*stage, *finder) {
 	g := empty(t, withRollback)
-	ns := Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Nodes: snowfence.NodeRange{Until: 256}}
+	ns := scope.Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Nodes: snowfence.NodeRange{Until: 256}}
 	return g, &finder{c: g.c, now: now, ns: ns}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -31,8 +32,8 @@ func TestWithinGap(t *testing.T) {
 
 func TestWithinRefused(t *testing.T) {
 	st, s := store.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s,
-		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s,
+		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 		t.Fatal(err)
 	}
 	five := int64(5)

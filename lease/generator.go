@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -68,7 +70,7 @@ func (o *Options) config() snowfence.Config {
 // allowed.
 func (o *Options) scheme(ctx context.Context, st store.Store) (*snowfence.Scheme, error) {
 	named := !o.Layout.Equal(snowfence.Layout{})
-	ns, err := readNamespace(ctx, st, o.Namespace)
+	ns, err := scope.Namespaces(st).Show(ctx, o.Namespace)
 	if errors.Is(err, ErrNoNamespace) && (o.Create || o.Namespace == DefaultNamespace) {
 		l := snowfence.Default()
 		if named {
@@ -78,20 +80,20 @@ func (o *Options) scheme(ctx context.Context, st store.Store) (*snowfence.Scheme
 		if schemeErr != nil {
 			return nil, schemeErr
 		}
-		if ns, err = Namespaces(st).Create(ctx, o.Namespace, s, nil); err == nil {
+		if ns, err = scope.Namespaces(st).Create(ctx, o.Namespace, s, nil); err == nil {
 			return s, nil
 		}
 		if !errors.Is(err, ErrMismatch) {
 			return nil, err
 		}
-		ns, err = readNamespace(ctx, st, o.Namespace) // another process was first
+		ns, err = scope.Namespaces(st).Show(ctx, o.Namespace) // another process was first
 	}
 	if err != nil {
 		return nil, err
 	}
 	if named && !ns.Layout.Equal(o.Layout) {
 		return nil, fmt.Errorf("%w; without a Layout in the options its own is used",
-			mismatch(ns.Name, ns.Layout.String(), o.Layout.String()))
+			fault.Mismatch(ns.Name, ns.Layout.String(), o.Layout.String()))
 	}
 	return o.schemeOf(ns.Layout)
 }

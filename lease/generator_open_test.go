@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -47,7 +48,7 @@ func TestGenerator(t *testing.T) {
 			t.Fatal(err)
 		}
 		layout := func(name string) string {
-			ns, err := lease.Namespaces(st).Show(t.Context(), name)
+			ns, err := scope.Namespaces(st).Show(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -29,10 +30,10 @@ func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl
 
 // grant returns the window [from, until) that the records of a block may be
 // granted at time now.
-func (t ticks) grant(ns Namespace, rs []store.Record, now time.Time) (from, until int64, err error) {
+func (t ticks) grant(ns scope.Namespace, rs []store.Record, now time.Time) (from, until int64, err error) {
 	from = max(0, t.back(now))
 	for _, r := range rs {
-		from = max(from, ns.floorOf(r))
+		from = max(from, ns.FloorOf(r))
 	}
 	if from > t.maxTick {
 		return 0, 0, fmt.Errorf("lease: node %d: %w: its ticks are used up", rs[0].Node, snowfence.ErrLifetime)
@@ -56,7 +57,7 @@ func (t ticks) renewal(rs []store.Record, now time.Time) int64 {
 }
 
 // granted returns the record r with the grant [from, until).
-func granted(ns Namespace, r store.Record, from, until int64) store.Record {
+func granted(ns scope.Namespace, r store.Record, from, until int64) store.Record {
 	if r.Nonce == "" || r.Generation < ns.Since || from > r.Until {
 		r.From = from
 	}
@@ -66,6 +67,6 @@ func granted(ns Namespace, r store.Record, from, until int64) store.Record {
 
 // reach returns the first tick that no lease may use at time now: a ttl
 // ahead, and two where ticks are longer or the layout has not begun.
-func (t ticks) reach(ns Namespace, now time.Time) int64 {
+func (t ticks) reach(ns scope.Namespace, now time.Time) int64 {
 	return max(t.layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
 }

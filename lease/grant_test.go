@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -70,7 +71,7 @@ func TestGrantsOfSmallRecords(t *testing.T) {
 	rs := smallRecords()
 	for _, ttl := range []time.Duration{3 * time.Millisecond, 30 * time.Millisecond} {
 		w := small(t, ttl)
-		for _, ns := range []Namespace{{Since: 2, Floor: 0}, {Since: 2, Floor: 4}} {
+		for _, ns := range []scope.Namespace{{Since: 2, Floor: 0}, {Since: 2, Floor: 4}} {
 			for i, a := range rs {
 				for _, b := range rs[i:] {
 					times(w, func(now time.Time) {
@@ -129,7 +130,7 @@ func TestRenewalsOfSmallRecords(t *testing.T) {
 // A record has the run of ticks that its grant belongs to. A
 // run begins after ticks that were left out, and with a layout.
 func TestGrantedRecords(t *testing.T) {
-	ns := Namespace{Since: 2, Floor: 3}
+	ns := scope.Namespace{Since: 2, Floor: 3}
 	known := store.Record{Nonce: "x", Generation: 2, Until: 5, From: 4, PrevUntil: 1}
 	old, fresh := known, known
 	old.Generation, fresh.Nonce = 1, ""

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -45,8 +46,8 @@ func TestHints(t *testing.T) {
 
 		_, err := open(nil)
 		says(err, "no such namespace in this store: create it")
-		if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s,
-			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
+		if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s,
+			&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
 		holder, err := open(nil)
@@ -67,8 +68,8 @@ func TestHints(t *testing.T) {
 		}
 		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}})
 		says(err, "as Options.Within asks: make more leasable, or ask for others")
-		if _, err := lease.Namespaces(st).Change(t.Context(), "orders",
-			nil, &lease.NamespaceOptions{
+		if _, err := scope.Namespaces(st).Change(t.Context(), "orders",
+			nil, &scope.NamespaceOptions{
 				Nodes: snowfence.NodeRange{From: 1, Until: 4}, Unused: time.Now(),
 			}); err != nil {
 			t.Fatal(err)
@@ -90,7 +91,7 @@ func TestHints(t *testing.T) {
 			t.Fatal(err)
 		}
 		works(lease.Open(t.Context(), st, "orders", scheme(l), nil))
-		if _, err := lease.Namespaces(st).Create(t.Context(), "other", other, nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(t.Context(), "other", other, nil); err != nil {
 			t.Fatal(err)
 		}
 		works(lease.Open(t.Context(), st, "other", other, nil))
@@ -133,7 +134,7 @@ func TestFenceHint(t *testing.T) {
 
 func layoutOf(t *testing.T, st store.Store, namespace string) string {
 	t.Helper()
-	ns, err := lease.Namespaces(st).Show(t.Context(), namespace)
+	ns, err := scope.Namespaces(st).Show(t.Context(), namespace)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,13 +3,15 @@ package lease
 import (
 	"errors"
 	"testing"
+
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // A store that tells less of itself is used again after an operator
 // accepted that. What it tells more counts from then on.
 func TestIdentityOfFewerSources(t *testing.T) {
 	g := holding(t)
-	g.rename(func(ns *Namespace) { ns.Identity = "s:1:2" })
+	g.rename(func(ns *scope.Namespace) { ns.Identity = "s:1:2" })
 	g.st.id = "s:-:2"
 	is := func(want string) {
 		t.Helper()
@@ -20,7 +22,7 @@ func TestIdentityOfFewerSources(t *testing.T) {
 	_, renewed := g.c.renew(t.Context())
 	_, used := g.c.usable(t.Context())
 	raised := g.c.raiseFloor(t.Context(), never)
-	_, restored := Namespaces(g.st).Restored(t.Context(), "n")
+	_, restored := scope.Namespaces(g.st).Restored(t.Context(), "n")
 	for _, err := range []error{renewed, used, raised, restored} {
 		if !errors.Is(err, ErrRefused) || isLost(err) {
 			t.Errorf("less of the identity: %v", err)
@@ -30,7 +32,7 @@ func TestIdentityOfFewerSources(t *testing.T) {
 	if g.c.held == nil {
 		t.Fatal("the hold is lost")
 	}
-	if _, err := Namespaces(g.st).Confirm(t.Context(), "n"); err != nil {
+	if _, err := scope.Namespaces(g.st).Confirm(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
 	is("s:-:2")
@@ -38,7 +40,7 @@ func TestIdentityOfFewerSources(t *testing.T) {
 	g.st.id = "s:1:2"
 	g.must(second(g.c.renew(t.Context())))
 	is("s:1:2")
-	g.rename(func(ns *Namespace) { ns.Identity = "s:1:-" })
+	g.rename(func(ns *scope.Namespace) { ns.Identity = "s:1:-" })
 	g.must(second(g.c.usable(t.Context())))
 	is("s:1:2")
 	g.st.id = "s:1:3"

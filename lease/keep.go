@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -244,7 +245,7 @@ func (l *Lease) sealIfLost(err error) error {
 // fatal reports whether a lease cannot heal from err.
 func fatal(err error) bool {
 	return errors.Is(err, ErrMismatch) || errors.Is(err, store.ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
-		errors.Is(err, errDeleted) || errors.Is(err, ErrExists) || errors.Is(err, store.ErrMoved)
+		errors.Is(err, fault.ErrDeleted) || errors.Is(err, ErrExists) || errors.Is(err, store.ErrMoved)
 }
 
 // forget ends a hold that a copy of this machine shares, as a loss; without

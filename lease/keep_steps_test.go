@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -140,7 +142,7 @@ func attending(t *testing.T) {
 					return do(ws)
 				}
 				errs := do(ws)
-				g.rename(func(ns *Namespace) { ns.Generation++ })
+				g.rename(func(ns *scope.Namespace) { ns.Generation++ })
 				return errs
 			}
 		}, 2, 1, nil, false, false},
@@ -157,7 +159,7 @@ func attending(t *testing.T) {
 		}, 1, 0, store.ErrReplaced, true, false},
 		"another layout": {func(g *stage, _ *asking) {
 			g.c.held, g.l.use.cur = nil, nil
-			g.rename(func(ns *Namespace) { ns.Fingerprint = "another" })
+			g.rename(func(ns *scope.Namespace) { ns.Fingerprint = "another" })
 		}, 0, 1, ErrMismatch, true, false},
 		"the give-back of the grant before fails": {func(g *stage, _ *asking) {
 			g.l.use.spent = true
@@ -334,8 +336,8 @@ func TestNotesOfALease(t *testing.T) {
 // A lease ends for what it cannot heal from, and for nothing else.
 func TestFatalErrors(t *testing.T) {
 	for err, is := range map[error]bool{
-		ErrMismatch: true, store.ErrReplaced: true, snowfence.ErrLifetime: true, errDeleted: true, ErrExists: true,
-		ErrNoNamespace: false, ErrSkew: false, errSilent: false, store.ErrLost: false,
+		ErrMismatch: true, store.ErrReplaced: true, snowfence.ErrLifetime: true, fault.ErrDeleted: true,
+		ErrExists: true, ErrNoNamespace: false, ErrSkew: false, errSilent: false, store.ErrLost: false,
 	} {
 		if fatal(fmt.Errorf("so it is: %w", err)) != is {
 			t.Errorf("%v: fatal %t", err, !is)

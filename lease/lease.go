@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/clock"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -175,7 +176,7 @@ func (l *Lease) fenced(trouble, ended error) error {
 	default:
 		trouble = errors.New("the store has not acknowledged a later grant yet")
 	}
-	return marked{fmt.Errorf("lease: namespace %q: %w: %w", l.name, snowfence.ErrFenced, trouble), ended}
+	return fault.Mark(fmt.Errorf("lease: namespace %q: %w: %w", l.name, snowfence.ErrFenced, trouble), ended)
 }
 
 // Orphan ends the lease without giving the node back. The generator may use

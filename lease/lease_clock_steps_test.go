@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -174,7 +175,7 @@ func TestRollbackHeals(t *testing.T) {
 		node := l.Status().Grant.Node
 		time.Sleep(time.Minute)
 		step(-time.Hour)
-		if _, err := lease.Namespaces(st).Release(t.Context(), "default", node); err != nil {
+		if _, err := scope.Namespaces(st).Release(t.Context(), "default", node); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(ttl)
@@ -243,8 +244,8 @@ func glitch(t *testing.T, who string, long, by time.Duration) {
 		}
 		st, s := serverTime{store.NewMemory()}, thousand(t)
 		o := lease.Options{TTL: long, MaxSkew: long / 4, Time: ours}
-		_, err := lease.Namespaces(st).Create(t.Context(), "default", s,
-			&lease.NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew})
+		_, err := scope.Namespaces(st).Create(t.Context(), "default", s,
+			&scope.NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew})
 		if err != nil {
 			t.Fatal(err)
 		}

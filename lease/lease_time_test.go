@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -47,7 +48,7 @@ func open(t *testing.T, st store.Store, s *snowfence.Scheme, o lease.Options) *l
 
 func records(t *testing.T, st store.Store) []store.Record {
 	t.Helper()
-	rs, err := lease.Namespaces(st).Leases(t.Context(), "default")
+	rs, err := scope.Namespaces(st).Leases(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
 	}

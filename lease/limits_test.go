@@ -8,8 +8,12 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
+
+// limits are of a namespace or a lease.
+type limits struct{ ttl, skew time.Duration }
 
 // A lease has the limits of its namespace, or smaller ones.
 func TestFit(t *testing.T) {
@@ -24,72 +28,13 @@ func TestFit(t *testing.T) {
 		{ns: limits{time.Hour, time.Minute}, asked: limits{time.Hour + 1, time.Minute}},
 		{ns: limits{time.Hour, time.Minute}, asked: limits{time.Hour, time.Minute + 1}},
 	} {
-		ns := Namespace{Name: "n", MaxTTL: c.ns.ttl, MaxSkew: c.ns.skew}
-		got, err := fit(ns, Options{TTL: c.asked.ttl, MaxSkew: c.asked.skew})
+		ns := scope.Namespace{Name: "n", MaxTTL: c.ns.ttl, MaxSkew: c.ns.skew}
+		ttl, skew, err := fit(ns, Options{TTL: c.asked.ttl, MaxSkew: c.asked.skew})
+		got := limits{ttl, skew}
 		if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrInvalid) || c.ok && got != c.want {
 			t.Errorf("%v of %v: %v, %v", c.asked, c.ns, got, err)
 		}
 	}
-}
-
-// Limits that were lowered count until the grants of that time have ended.
-func TestLoweredLimits(t *testing.T) {
-	now := time.UnixMilli(1_000_000)
-	ns := Namespace{MaxTTL: time.Minute, MaxSkew: 10 * time.Second}
-	must := func(ttl, skew time.Duration) {
-		t.Helper()
-		if err := ns.limit(NamespaceOptions{MaxTTL: ttl, MaxSkew: skew}, now); err != nil {
-			t.Fatal(err)
-		}
-	}
-	is := func(want time.Duration) {
-		t.Helper()
-		if got := ns.limits(now).rollback(); got != want {
-			t.Errorf("%v, not %v", got, want)
-		}
-	}
-	is(80 * time.Second)
-	must(0, 0)
-	if ns.before != (lowered{}) {
-		t.Errorf("nothing was lowered, and %+v are kept", ns.before)
-	}
-	must(2*time.Minute, 0)
-	is(140 * time.Second)
-	must(time.Second, 0)
-	is(140 * time.Second)
-	now = now.Add(139 * time.Second)
-	is(140 * time.Second)
-	must(2*time.Second, time.Second)
-	is(140 * time.Second)
-	now = now.Add(139 * time.Second)
-	is(140 * time.Second)
-	now = now.Add(time.Second)
-	is(4 * time.Second)
-	must(time.Second, 0)
-	must(time.Minute, 2*time.Second) // larger than the limits that still count
-	is(64 * time.Second)
-	must(0, time.Second) // the skew alone
-	is(64 * time.Second)
-	must(2*time.Second, 0)
-	is(64 * time.Second)
-	must(0, time.Minute)
-	is(180 * time.Second)
-	must(0, time.Second)
-	now = now.Add(time.Hour)
-	is(4 * time.Second)
-	for _, edge := range []limits{{minTTL, time.Millisecond}, {maxTTL, maxTTL}} {
-		must(edge.ttl, edge.skew)
-	}
-	must(2*time.Second, time.Second)
-	now = now.Add(100 * time.Hour)
-	for _, l := range []limits{
-		{ttl: time.Millisecond}, {ttl: 25 * time.Hour}, {skew: time.Microsecond}, {skew: 25 * time.Hour},
-	} {
-		if err := ns.limit(NamespaceOptions{MaxTTL: l.ttl, MaxSkew: l.skew}, now); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%v: %v", l, err)
-		}
-	}
-	is(4 * time.Second)
 }
 
 // A grant is used only as far ahead as the namespace allows, whatever the
@@ -125,8 +70,8 @@ func TestConfirmedReach(t *testing.T) {
 	grant, err = g.c.renew(t.Context())
 	g.must(err)
 	before := grant
-	g.rename(func(ns *Namespace) {
-		g.must(ns.limit(NamespaceOptions{MaxTTL: time.Second, MaxSkew: time.Second}, g.now))
+	g.rename(func(ns *scope.Namespace) {
+		ns.MaxTTL, ns.MaxSkew = time.Second, time.Second
 	})
 	grant, err = g.c.renew(t.Context())
 	g.must(err)
@@ -147,12 +92,12 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 		"--max-ttl 1m0s": {TTL: time.Minute}, "--max-skew 1m0s": {MaxSkew: time.Minute},
 	} {
 		g := empty(t, withRollback)
-		op := Namespaces(g.st)
+		op := scope.Namespaces(g.st)
 		_, err := Open(t.Context(), g.st, "n", g.l.scheme, &o)
 		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "(snowfence namespace change n "+what+")") {
 			t.Errorf("%s: %v", what, err)
 		}
-		more := &NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew}
+		more := &scope.NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew}
 		if _, err := op.Change(t.Context(), "n", nil, more); err != nil {
 			t.Fatal(err)
 		}
@@ -167,17 +112,19 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 // Before its epoch a layout has two ticks that may be used. A raised floor
 // is above them.
 func TestLimitsBeforeTheEpoch(t *testing.T) {
-	l := snowfence.MustLayout("time=41,node=4,seq=12,epoch=2100-01-01")
-	ns, now := Namespace{MaxTTL: time.Second, MaxSkew: time.Second}, time.Unix(0, 0)
-	if reach, above := (ticks{layout: l}).reach(ns, now), ns.above(l, now); reach != 2 || above != 3 {
-		t.Errorf("used are ticks below %d, and a floor is %d", reach, above)
+	g := empty(t, "time=41,node=4,seq=12,epoch=2100-01-01")
+	g.now = time.Unix(0, 0)
+	ns, err := g.namespace().Raise(t.Context(), g.st, g.now, "one", 0, 0)
+	g.must(err)
+	if reach := g.l.ticks.reach(ns, g.now); reach != 2 || ns.Floor != 3 {
+		t.Errorf("used are ticks below %d, and a floor is %d", reach, ns.Floor)
 	}
 }
 
 // What the options do not name is the namespace's, and what they name
 // stays.
 func TestSettledLimits(t *testing.T) {
-	ns := Namespace{Name: "n", MaxTTL: 3 * time.Second, MaxSkew: 2 * time.Second}
+	ns := scope.Namespace{Name: "n", MaxTTL: 3 * time.Second, MaxSkew: 2 * time.Second}
 	for _, asked := range []limits{{}, {ttl: time.Second}, {skew: time.Second}, {time.Second, time.Second}} {
 		c := &storeClaim{setup: &setup{opts: Options{TTL: asked.ttl, MaxSkew: asked.skew}}}
 		c.ticks.ttl = asked.ttl
@@ -204,29 +151,5 @@ func TestPlanOfAGrantAhead(t *testing.T) {
 		if wait := g.l.plan(); wait > want || wait < want-time.Minute {
 			t.Errorf("%v ahead: renewed in %v, not %v", ahead, wait, want)
 		}
-	}
-}
-
-// A namespace that exists has its limits, and one that comes back may have
-// others.
-func TestLimitsAtTheCreation(t *testing.T) {
-	g := empty(t, withRollback)
-	op := Namespaces(g.st)
-	for _, o := range []*NamespaceOptions{{MaxTTL: time.Minute}, {MaxSkew: time.Minute}} {
-		if _, err := op.Create(t.Context(), "n", g.l.scheme, o); !errors.Is(err, ErrExists) {
-			t.Errorf("%+v of a namespace that has others: %v", o, err)
-		}
-	}
-	if _, err := op.Create(t.Context(), "n", g.l.scheme, &NamespaceOptions{MaxTTL: usual.ttl}); err != nil {
-		t.Error(err)
-	}
-	if _, err := op.Create(t.Context(), "m", g.l.scheme, &NamespaceOptions{MaxTTL: 1}); !errors.Is(err, ErrInvalid) {
-		t.Errorf("a ttl of a nanosecond: %v", err)
-	}
-	_, err := op.Delete(t.Context(), "n")
-	g.must(err)
-	ns, err := op.Create(t.Context(), "n", g.l.scheme, &NamespaceOptions{MaxTTL: time.Minute})
-	if err != nil || ns.MaxTTL != time.Minute || ns.MaxSkew != usual.skew {
-		t.Errorf("%+v, %v", ns, err)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A store swap is lost if the record had another nonce: [ErrLost]. The
-// sender decides: storeClaim.write for a renewal, storeClaim.take for an
-// acquisition, storeClaim.giveBack for a release, and the callers of
-// Namespace.write for the record of a namespace. If another process wrote
-// instead of a renewal, the lease is lost: this file is about that. Whether
-// the store was rolled back is found out afterwards, in rollback.go.
+// A store swap is lost if the record had another nonce: [store.ErrLost].
+// The sender decides: storeClaim.write for a renewal, storeClaim.take for
+// an acquisition, storeClaim.giveBack for a release, and package scope for
+// the record of a namespace. If another process wrote instead of a renewal,
+// the lease is lost: this file is about that. Whether the store was rolled
+// back is found out afterwards, in rollback.go.
 
 // lostError says why the grant may not be used any more.
 type lostError struct{ cause error }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/clock"
+	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -158,30 +160,33 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		n.Logger = store.Warnings(slog.Default())
 	}
 	switch k := int64(n.Nodes); {
-	case n.TTL != 0 && (n.TTL < minTTL || n.TTL > maxTTL):
-		return n, invalidf("lease: Options.TTL is %v; it must be from %v to %v", n.TTL, minTTL, maxTTL)
+	case n.TTL != 0 && (n.TTL < scope.MinTTL || n.TTL > scope.MaxTTL):
+		return n, fault.Invalidf("lease: Options.TTL is %v; it must be from %v to %v", n.TTL, scope.MinTTL,
+			scope.MaxTTL)
 	case n.MaxSkew < 0:
-		return n, invalidf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
+		return n, fault.Invalidf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
 	case len(n.Label) > longestLabel:
-		return n, invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
+		return n, fault.Invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
 	case !store.Plain(n.Label):
-		return n, invalidf("lease: Options.Label %q is not UTF-8, or has control characters: leave them out", n.Label)
+		return n, fault.Invalidf("lease: Options.Label %q is not UTF-8, or has control characters: leave them out",
+			n.Label)
 	case k < 0 || k&(k-1) != 0 || k > s.Nodes():
-		return n, invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the layout",
-			k, s.Nodes())
+		return n, fault.Invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the "+
+			"layout", k, s.Nodes())
 	case n.Node != nil && (*n.Node < 0 || *n.Node > s.Nodes()-k):
-		return n, invalidf("lease: Options.Node is %d; the layout has nodes 0 to %d", *n.Node, s.Nodes()-1)
+		return n, fault.Invalidf("lease: Options.Node is %d; the layout has nodes 0 to %d", *n.Node, s.Nodes()-1)
 	case n.Node != nil && *n.Node%k != 0:
-		return n, invalidf("lease: Options.Node is %d; a block of %d nodes starts at a multiple of %d", *n.Node, k, k)
+		return n, fault.Invalidf("lease: Options.Node is %d; a block of %d nodes starts at a multiple of %d",
+			*n.Node, k, k)
 	case n.Within != snowfence.NodeRange{} &&
 		(n.Within.From < 0 || n.Within.From >= n.Within.Until || n.Within.Until > s.Nodes()):
-		return n, invalidf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From,
+		return n, fault.Invalidf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From,
 			n.Within.Until-1, s.Nodes()-1)
 	case n.Node != nil && (n.Within != snowfence.NodeRange{} || n.StickyFile != ""):
-		return n, invalidf("lease: Options.Within and Options.StickyFile choose a free node; Options.Node is " +
+		return n, fault.Invalidf("lease: Options.Within and Options.StickyFile choose a free node; Options.Node is " +
 			"one already: leave one of them out")
 	case n.Guard && n.Node == nil:
-		return n, invalidf("lease: Options.Guard needs Options.Node")
+		return n, fault.Invalidf("lease: Options.Guard needs Options.Node")
 	}
 	return n, nil
 }
@@ -192,6 +197,6 @@ func clockOf(source snowfence.TimeSource, s *snowfence.Scheme) *clock.Clock {
 }
 
 // creation returns the options of a new namespace: room for this lease.
-func (o Options) creation() *NamespaceOptions {
-	return &NamespaceOptions{MaxTTL: max(usual.ttl, o.TTL), MaxSkew: max(usual.skew, o.MaxSkew)}
+func (o Options) creation() *scope.NamespaceOptions {
+	return &scope.NamespaceOptions{MaxTTL: max(scope.DefaultTTL, o.TTL), MaxSkew: max(scope.DefaultTTL, o.MaxSkew)}
 }

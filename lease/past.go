@@ -11,14 +11,17 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
+// ErrRolledBack means that the store may have lost counts of [Backfill]:
+// see [scope.Operator.BackfillNodes].
+var ErrRolledBack = fault.ErrRolledBack
+
 // ErrFull means that a node has no ID left for a second of the past.
 var ErrFull = errors.New("no ID is left")
-
-// pastSkew is how far this machine's clock may be off from the store's.
-const pastSkew = 30 * time.Second
 
 // pastRound bounds how many hours are counted in one go.
 const pastRound = 128
@@ -45,13 +48,13 @@ type Backfill struct {
 // witnessed is the highest count that the store has shown or acknowledged.
 // A store that shows less was rolled back.
 type witnessed struct {
-	namespace Namespace    // as read last
-	record    store.Record // count that was written last
+	namespace scope.Namespace // as read last
+	record    store.Record    // count that was written last
 }
 
 // OpenBackfill returns a Backfill for one node. It takes no lease. The
-// namespace must allow it ([Operator.AllowBackfill]), and s is the scheme
-// of its present layout.
+// namespace must allow it ([scope.Operator.AllowBackfill]), and s is the
+// scheme of its present layout.
 //
 // A time gets the layout that the namespace had then, and a time before the
 // first layout gets the first one. That layout must have the node, and
@@ -61,11 +64,12 @@ type witnessed struct {
 func OpenBackfill(
 	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, node int64,
 ) (*Backfill, error) {
-	if err := check(st, namespace, s); err != nil {
+	if err := fault.Check(st, namespace, s); err != nil {
 		return nil, err
 	}
-	if node < 0 || node > maxBackfillNode {
-		return nil, invalidf("lease: node %d: IDs for the past have the nodes 0 to %d", node, int64(maxBackfillNode))
+	if node < 0 || node > scope.MaxBackfillNode {
+		return nil, fault.Invalidf("lease: node %d: IDs for the past have the nodes 0 to %d", node,
+			int64(scope.MaxBackfillNode))
 	}
 	b := &Backfill{st: st, name: namespace, scheme: s, node: node}
 	_, _, err := b.readCounts(ctx, nil)
@@ -82,7 +86,7 @@ func OpenBackfill(
 // its layout. It returns [ErrFull] when the IDs of a second are used up:
 // take another node or time. After a store was rolled back, it returns
 // [ErrRolledBack] until an operator names other nodes
-// ([Operator.BackfillNodes]).
+// ([scope.Operator.BackfillNodes]).
 func (b *Backfill) NewAt(ctx context.Context, times ...time.Time) ([]snowfence.ID, error) {
 	w := world.From(ctx)
 	ids := make([]snowfence.ID, len(times))
@@ -129,7 +133,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	if err != nil {
 		return nil, err
 	}
-	if ns.Generation != known.Generation || ns.ledger.Epoch != known.ledger.Epoch {
+	if ns.Generation != known.Generation || ns.Epoch() != known.Epoch() {
 		return todo, nil // its layout may be another one
 	}
 	writes := make([]store.Write, 0, len(keys))
@@ -152,12 +156,10 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 		}
 		writes, taken, rest = append(writes, write), append(taken, ids), rest[n:]
 	}
-	if top.UnixMilli() >= ns.ledger.Until {
-		if ns, err = b.raise(ctx, ns, now); errors.Is(err, store.ErrLost) {
-			return todo, nil
-		} else if err != nil {
-			return nil, err
-		}
+	if ns, err = ns.NoteUsed(ctx, b.st, top, now); errors.Is(err, store.ErrLost) {
+		return todo, nil
+	} else if err != nil {
+		return nil, err
 	}
 	errs := b.st.Swap(ctx, writes)
 	var unknown error
@@ -180,7 +182,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	if err != nil {
 		return nil, err
 	}
-	if after.Generation != ns.Generation || after.ledger.Epoch != ns.ledger.Epoch {
+	if after.Generation != ns.Generation || after.Epoch() != ns.Epoch() {
 		return todo, nil // what was taken may be of a store or a layout that is over
 	}
 	for _, ids := range taken {
@@ -195,7 +197,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 }
 
 // locate finds the seconds of the first hours. todo is sorted by time.
-func (b *Backfill) locate(ns Namespace, times []time.Time, todo []int, now time.Time) ([]wantedID, []int, error) {
+func (b *Backfill) locate(ns scope.Namespace, times []time.Time, todo []int, now time.Time) ([]wantedID, []int, error) {
 	eras, err := pastEras(ns, b.scheme)
 	if err != nil {
 		return nil, nil, err

@@ -11,13 +11,14 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
 // An hour of a node has a record of its own: how many IDs each of its
 // seconds has given out. Data is "EPOCH.W" and bits: W is a letter for the
-// width of a count, and base64 the 3,600 counts. The epoch is ledger.Epoch.
-// With 13 bits, the widest, it has 7,828 bytes.
+// width of a count, and base64 the 3,600 counts. The epoch is the
+// namespace's. With 13 bits, the widest, it has 7,828 bytes.
 
 const (
 	secondsPerHour = 3600
@@ -94,11 +95,11 @@ type madeID struct {
 // count returns the record of an hour with the IDs that are wanted of it,
 // and these IDs.
 func (b *Backfill) count(
-	ctx context.Context, ns Namespace, r store.Record, wants []wantedID,
+	ctx context.Context, ns scope.Namespace, r store.Record, wants []wantedID,
 ) (store.Write, []madeID, error) {
 	c, full, err := counts{}, false, error(nil)
 	if r.Nonce != "" {
-		c, full, err = parseCounts(r.Data, ns.ledger.Epoch)
+		c, full, err = parseCounts(r.Data, ns.Epoch())
 	}
 	switch {
 	case err != nil:
@@ -122,7 +123,7 @@ func (b *Backfill) count(
 	world := world.From(ctx)
 	next := store.Record{
 		Key: r.Key, Nonce: world.Text(), Revision: r.Revision + 1, Generation: ns.Generation,
-		At: world.Now().UnixMilli(), Data: c.text(ns.ledger.Epoch),
+		At: world.Now().UnixMilli(), Data: c.text(ns.Epoch()),
 	}
 	return store.Write{Old: r.Nonce, New: next}, ids, nil
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // pastEra is a layout while the namespace had it, with the ticks that it
@@ -19,26 +21,23 @@ type pastEra struct {
 }
 
 // pastEras returns the layouts that make IDs for the past, oldest first.
-func pastEras(ns Namespace, s *snowfence.Scheme) ([]pastEra, error) {
+func pastEras(ns scope.Namespace, s *snowfence.Scheme) ([]pastEra, error) {
 	var eras []pastEra
-	for _, r := range ns.Regions {
-		if r.Owner != ownerBackfill {
-			continue
-		}
+	regions, err := ns.BackfillRegions()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range regions {
 		e := pastEra{scheme: s, layout: r.Layout, numbers: r.Last + 1, first: r.From, floor: r.Until}
 		if r.Ended {
 			e.until = r.Layout.TimeOf(r.Until)
 		}
-		if r.Key != ns.key(s.Layout()) || !r.Layout.Equal(s.Layout()) {
-			var err error
+		if !ns.Current(r) {
 			if e.scheme, err = snowfence.NewScheme(r.Layout); err != nil {
 				return nil, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 			}
 		}
 		eras = append(eras, e)
-	}
-	if len(eras) == 0 {
-		return nil, ns.notAllowed()
 	}
 	return eras, nil
 }
@@ -98,9 +97,9 @@ func slotOf(eras []pastEra, t, now time.Time) pastSecond {
 }
 
 // servable returns why a time gets no ID, whatever its counts say.
-func (b *Backfill) servable(ns Namespace, s pastSecond, t, now time.Time) error {
+func (b *Backfill) servable(ns scope.Namespace, s pastSecond, t, now time.Time) error {
 	fail := func(format string, args ...any) error {
-		return invalidf("lease: namespace %q makes no ID of %s: "+format,
+		return fault.Invalidf("lease: namespace %q makes no ID of %s: "+format,
 			append([]any{b.name, showTime(t)}, args...)...)
 	}
 	switch l := s.era.layout; {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -26,7 +27,7 @@ func TestPastDuringAChange(t *testing.T) {
 		}
 		done = true
 		p.clock.now = p.clock.now.Add(time.Second)
-		if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", next, nil); err != nil {
+		if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", next, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -41,14 +42,14 @@ func TestPastOfADeletedNamespace(t *testing.T) {
 	b := p.open(0)
 	at := pastNow.Add(-time.Hour)
 	p.id(b, at)
-	if _, err := lease.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
+	if _, err := scope.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
 	p.refused(b, at, lease.ErrNoNamespace, "deleted")
 	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Error(err)
 	}
-	if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
+	if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.id(b, at)
@@ -77,7 +78,7 @@ func TestPastLostAnswer(t *testing.T) {
 // nodes lets backfills go on with these nodes alone.
 func (p *past) nodes(from, until int64) {
 	p.t.Helper()
-	if _, err := lease.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{
+	if _, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{
 		From:  from,
 		Until: until,
 	}); err != nil {
@@ -106,7 +107,7 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 				t.Errorf("opened after the backup: %v, %v", other, err)
 			}
-			if _, err := lease.Namespaces(p.st).Confirm(p.ctx, "n"); err != nil {
+			if _, err := scope.Namespaces(p.st).Confirm(p.ctx, "n"); err != nil {
 				t.Fatal(err)
 			}
 			if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
@@ -128,7 +129,7 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 				p.id(other, late)
 			}
 			for _, again := range []snowfence.NodeRange{{From: 0, Until: 5}, {From: 6, Until: 9}} {
-				if _, err := lease.Namespaces(p.st).BackfillNodes(p.ctx, "n", again); !errors.Is(err,
+				if _, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", again); !errors.Is(err,
 					lease.ErrRefused) {
 					t.Errorf("nodes of before, %+v: %v", again, err)
 				}
@@ -136,7 +137,7 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			p.nodes(7, 8)
 			p.id(p.open(7), early)
 			p.st.restore(p.st.backup(), "three")
-			_, err := lease.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: 7, Until: 8})
+			_, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: 7, Until: 8})
 			if !errors.Is(err, lease.ErrRefused) {
 				t.Errorf("the same nodes in another store: %v", err)
 			}
@@ -192,7 +193,7 @@ func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
 func TestPastNodes(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	name := func(from, until int64) error {
-		_, err := lease.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: from, Until: until})
+		_, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: from, Until: until})
 		return err
 	}
 	if err := name(0, 5); !errors.Is(err, lease.ErrRefused) {
@@ -207,7 +208,7 @@ func TestPastNodes(t *testing.T) {
 	if err := name(0, 1<<38); err != nil { // also without a rollback
 		t.Error(err)
 	}
-	if _, err := lease.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
+	if _, err := scope.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
 	if err := name(1<<38-1, 1<<38); !errors.Is(err, lease.ErrNoNamespace) {
@@ -300,11 +301,11 @@ func TestPastOfAnOlderStoreThatWasChanged(t *testing.T) {
 			}
 			p.id(b, early)
 			p.st.restore(backup, "one")
-			_, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n")
+			_, err := scope.Namespaces(p.st).NoteOthers(p.ctx, "n")
 			for _, n := range []int64{200, 100} {
 				if err == nil {
-					o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: n}}
-					_, err = lease.Namespaces(p.st).Change(p.ctx, "n", nil, o)
+					o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: n}}
+					_, err = scope.Namespaces(p.st).Change(p.ctx, "n", nil, o)
 				}
 			}
 			if err != nil {
@@ -350,7 +351,7 @@ func TestPastWithoutAnswers(t *testing.T) {
 		p.st.away = map[string]error{call: away}
 		p.refused(b, at, away, "reading")
 	}
-	op := lease.Namespaces(p.st)
+	op := scope.Namespaces(p.st)
 	if _, err := op.BackfillNodes(p.ctx, "n", snowfence.NodeRange{Until: 4}); !errors.Is(err, away) {
 		t.Error(err)
 	}
@@ -367,7 +368,7 @@ func TestPastWithoutAnswers(t *testing.T) {
 
 	p = newPastOf(t, schemeOf(t, pastLayout))
 	p.st.away = map[string]error{"identity": away}
-	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, away) {
+	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, away) {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -21,7 +22,7 @@ func newPastOf(t *testing.T, s *snowfence.Scheme) *past {
 		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: s,
 		made: map[snowfence.ID]time.Time{},
 	}
-	if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
+	if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -29,7 +30,7 @@ func newPastOf(t *testing.T, s *snowfence.Scheme) *past {
 
 func (p *past) allow(last int64) {
 	p.t.Helper()
-	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", last); err != nil {
+	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", last); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -37,7 +38,7 @@ func (p *past) allow(last int64) {
 // force changes the layout without a proof.
 func (p *past) force(s *snowfence.Scheme) {
 	p.t.Helper()
-	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", s, &lease.NamespaceOptions{Force: true}); err != nil {
+	if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", s, &scope.NamespaceOptions{Force: true}); err != nil {
 		p.t.Error(err)
 	}
 	p.s = s
@@ -47,7 +48,7 @@ func (p *past) force(s *snowfence.Scheme) {
 func (p *past) change(spec string) {
 	p.t.Helper()
 	s := schemeOf(p.t, spec)
-	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", s, nil); err != nil {
+	if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", s, nil); err != nil {
 		p.t.Fatal(err)
 	}
 	p.s = s
@@ -227,7 +228,7 @@ func TestPastMeetsAnOperator(t *testing.T) {
 	p.st.before = func(ws []store.Write) {
 		if ws[0].New.Node == store.NamespaceNode {
 			p.st.before = nil
-			if _, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n"); err != nil {
+			if _, err := scope.Namespaces(p.st).NoteOthers(p.ctx, "n"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -338,10 +339,10 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	at := pastNow.Add(-time.Hour)
 	backup := p.st.backup()
-	if _, err := lease.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
+	if _, err := scope.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
+	if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 		t.Fatal(err)
 	}
 	b := p.open(0)
@@ -395,7 +396,7 @@ func TestPastAfterAnotherSecret(t *testing.T) {
 	p = newPastOf(t, schemeOf(t, spec, one))
 	p.id0()
 	p.force(schemeOf(t, spec, two))
-	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, lease.ErrRefused) {
+	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("allowed after a change without a proof: %v", err)
 	}
 }
@@ -415,13 +416,13 @@ func (p *past) id0() {
 // Deleted namespaces keep what they say, and say nothing new.
 func TestReservedOfADeletedNamespace(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
-	if _, err := lease.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
+	if _, err := scope.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, lease.ErrNoNamespace) {
+	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("allowed: %v", err)
 	}
-	if _, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n"); !errors.Is(err, lease.ErrNoNamespace) {
+	if _, err := scope.Namespaces(p.st).NoteOthers(p.ctx, "n"); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("noted: %v", err)
 	}
 }
@@ -429,7 +430,7 @@ func TestReservedOfADeletedNamespace(t *testing.T) {
 // Who allows IDs keeps what is noted of others.
 func TestAllowPastKeepsOthers(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
-	if _, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n"); err != nil {
+	if _, err := scope.Namespaces(p.st).NoteOthers(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
 	p.allow(0)

@@ -4,27 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// raise writes that ticks up to now may be used. A change of layout puts
-// its floor above them.
-func (b *Backfill) raise(ctx context.Context, ns Namespace, now time.Time) (Namespace, error) {
-	if _, err := checkedClock(ctx, b.st, world.From(ctx).Now, pastSkew); err != nil {
-		return ns, err
-	}
-	ns.ledger.Until = now.UnixMilli() + 1
-	return ns.write(ctx, b.st)
-}
-
 // readCounts reads the namespace and counts, and returns why no ID can be
 // made, if so.
-func (b *Backfill) readCounts(ctx context.Context, keys []store.Key) (Namespace, []store.Record, error) {
-	fail := func(err error) (Namespace, []store.Record, error) { return Namespace{}, nil, err }
+func (b *Backfill) readCounts(ctx context.Context, keys []store.Key) (scope.Namespace, []store.Record, error) {
+	fail := func(err error) (scope.Namespace, []store.Record, error) { return scope.Namespace{}, nil, err }
 	b.mu.Lock()
 	seen, dead := b.seen, b.dead
 	b.mu.Unlock()
@@ -45,31 +33,18 @@ func (b *Backfill) readCounts(ctx context.Context, keys []store.Key) (Namespace,
 	if err != nil {
 		return fail(fmt.Errorf("lease: reading the store's identity: %w", err))
 	}
-	ns, err := namespaceOf(b.st, rs[0])
+	ns, err := scope.ReadNamespace(b.st, rs[0])
 	if err != nil {
 		return fail(err)
 	}
-	if err := ns.usable(b.scheme); err != nil {
+	if err := ns.Usable(b.scheme); err != nil {
 		return fail(err)
 	}
 	if err := b.compare(ctx, seen, ns, rs[max(last, 0)]); err != nil {
 		return fail(err)
 	}
-	switch _, added, err := ns.rotated(b.scheme, false); {
-	case err != nil:
+	if err := ns.Fills(b.scheme, b.node, id); err != nil {
 		return fail(err)
-	case added:
-		return fail(fmt.Errorf("lease: namespace %q: %w: it does not know the last secret: create the namespace "+
-			"again with all secrets; nothing else changes", b.name, snowfence.ErrKey))
-	case ns.Backfill == 0:
-		return fail(ns.notAllowed())
-	case id != ns.ledger.Identity:
-		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or "+
-			"replaced: name nodes without IDs for the past (snowfence namespace change --backfill-nodes)", b.name,
-			ErrRolledBack))
-	case !ns.fills(b.node):
-		return fail(refusedf("lease: namespace %q: node %d makes no more IDs for the past, because the store was "+
-			"rolled back: use the nodes %d to %d", b.name, b.node, ns.BackfillNodes.From, ns.BackfillNodes.Until-1))
 	}
 	b.remember(ns, store.Record{})
 	return ns, rs[1 : 1+len(keys)], nil
@@ -78,12 +53,12 @@ func (b *Backfill) readCounts(ctx context.Context, keys []store.Key) (Namespace,
 // compare looks for a store that was rolled back behind this Backfill, with
 // or without another identity. It notes that in the namespace, so that no
 // Backfill uses the counts.
-func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, last store.Record) error {
-	same := seen.namespace.ledger.Epoch == ns.ledger.Epoch
-	less := ns.record.Revision < seen.namespace.record.Revision
+func (b *Backfill) compare(ctx context.Context, seen witnessed, ns scope.Namespace, last store.Record) error {
+	same := seen.namespace.Epoch() == ns.Epoch()
+	less := ns.Revision() < seen.namespace.Revision()
 	was := seen.record
 	older := last.Revision < was.Revision || last.Revision == was.Revision && last.Nonce != was.Nonce
-	gone := ns.ledger.Epoch == "" && !same || same && older
+	gone := ns.Epoch() == "" && !same || same && older
 	if !less && !gone {
 		return nil
 	}
@@ -95,13 +70,9 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: %w that it had acknowledged: name nodes "+
 		"without IDs for the past (snowfence namespace change --backfill-nodes), and then open one of them", b.name,
 		ErrRolledBack)
-	if same || ns.ledger.Epoch == "" {
-		_, noted := editNamespace(ctx, b.st, b.name, func(ns *Namespace) (bool, error) {
-			ns.rolledBack(world.From(ctx).Now())
-			return true, nil
-		})
-		if noted != nil {
-			return noted // it is tried again
+	if same || ns.Epoch() == "" {
+		if err := scope.Namespaces(b.st).NoteRollback(ctx, b.name); err != nil {
+			return err // it is tried again
 		}
 	}
 	b.mu.Lock()
@@ -112,13 +83,13 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 
 // remember notes the shown or acknowledged counts of the store. If two
 // writes cross, either will do.
-func (b *Backfill) remember(ns Namespace, written store.Record) {
+func (b *Backfill) remember(ns scope.Namespace, written store.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.seen.namespace.ledger.Epoch != ns.ledger.Epoch {
+	if b.seen.namespace.Epoch() != ns.Epoch() {
 		b.seen = witnessed{}
 	}
-	if b.seen.namespace.record.Revision <= ns.record.Revision {
+	if b.seen.namespace.Revision() <= ns.Revision() {
 		b.seen.namespace = ns
 	}
 	if written.Nonce != "" {

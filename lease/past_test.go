@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -175,13 +176,13 @@ func TestAllowPast(t *testing.T) {
 	st := newPastStore()
 	s, all := schemeOf(t, pastLayout), schemeOf(t, "default")
 	for name, s := range map[string]*snowfence.Scheme{"n": s, "all": all, "drift": s, "five": s} {
-		if _, err := lease.Namespaces(st).Create(ctx, name, s, nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(ctx, name, s, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	allow := func(name string, last int64, want error, words string) {
 		t.Helper()
-		_, err := lease.Namespaces(st).AllowBackfill(ctx, name, last)
+		_, err := scope.Namespaces(st).AllowBackfill(ctx, name, last)
 		if !errors.Is(err, want) || err != nil && !strings.Contains(err.Error(), words) {
 			t.Errorf("%s, 0 to %d: %v; want %v with %q", name, last, err, want, words)
 		}
@@ -197,17 +198,17 @@ func TestAllowPast(t *testing.T) {
 	allow("n", 4, lease.ErrRefused, "cannot be changed")
 	allow("no", 4, lease.ErrNoNamespace, "")
 	for range 2 {
-		if _, err := lease.Namespaces(st).NoteOthers(ctx, "drift"); err != nil {
+		if _, err := scope.Namespaces(st).NoteOthers(ctx, "drift"); err != nil {
 			t.Error(err)
 		}
 	}
 	allow("drift", 4, lease.ErrRefused, "choose 0")
 	allow("drift", 0, nil, "")
 	allow("five", 4, nil, "")
-	if _, err := lease.Namespaces(st).NoteOthers(ctx, "five"); !errors.Is(err, lease.ErrRefused) {
+	if _, err := scope.Namespaces(st).NoteOthers(ctx, "five"); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("others beside 0 to 4: %v", err)
 	}
-	if ns, err := lease.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Backfill != 1 {
+	if ns, err := scope.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Backfill != 1 {
 		t.Errorf("others beside 0: %v, %v", ns, err)
 	}
 	if _, err := lease.OpenBackfill(ctx, st, "n", all, 0); !errors.Is(err, lease.ErrMismatch) {
@@ -237,7 +238,7 @@ func TestPastLayouts(t *testing.T) {
 		change := p.clock.now.Add(time.Duration(i+1) * 777 * time.Millisecond)
 		p.clock.now = change
 		s := schemeOf(t, spec)
-		if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", s, nil); err != nil {
+		if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := newAt(p.ctx, b, moments[0].at); !errors.Is(err, lease.ErrMismatch) {
@@ -288,12 +289,12 @@ func TestReservedNumbersInChanges(t *testing.T) {
 		collide bool
 	}{
 		"no numbers": {func(*past) error { return nil }, false},
-		"past":       {func(p *past) error { _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); return err }, true},
-		"others":     {func(p *past) error { _, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n"); return err }, true},
+		"past":       {func(p *past) error { _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); return err }, true},
+		"others":     {func(p *past) error { _, err := scope.Namespaces(p.st).NoteOthers(p.ctx, "n"); return err }, true},
 	} {
 		w := &pastWorld{world.Real(), pastNow}
 		p := &past{t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, old)}
-		if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
+		if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 			t.Fatal(err)
 		}
 		l, err := lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: w.source()})
@@ -303,12 +304,12 @@ func TestReservedNumbersInChanges(t *testing.T) {
 		if err := errors.Join(l.Close(), c.use(p)); err != nil {
 			t.Fatal(err)
 		}
-		_, err = lease.Namespaces(p.st).Change(p.ctx, "n", schemeOf(t, next), nil)
-		if got := errors.As(err, new(*lease.CollisionError)); got != c.collide || !got && err != nil {
+		_, err = scope.Namespaces(p.st).Change(p.ctx, "n", schemeOf(t, next), nil)
+		if got := errors.As(err, new(*scope.CollisionError)); got != c.collide || !got && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "no numbers" { // and now it is too late
-			_, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0)
+			_, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0)
 			if !errors.Is(err, lease.ErrRefused) {
 				t.Errorf("allowed after a change that was proven without: %v", err)
 			}
@@ -344,17 +345,17 @@ func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
 			s := schemeOf(t, spec)
 			var err error
 			if i == 0 {
-				_, err = lease.Namespaces(st).Create(ctx, "n", s, nil)
+				_, err = scope.Namespaces(st).Create(ctx, "n", s, nil)
 			} else {
-				_, err = lease.Namespaces(st).Change(ctx, "n", s, nil)
+				_, err = scope.Namespaces(st).Change(ctx, "n", s, nil)
 			}
 			if err != nil {
 				t.Fatalf("%s: %s: %v", name, spec, err)
 			}
 			useOnce(t, ctx, st, s, w)
 		}
-		_, err := lease.Namespaces(st).AllowBackfill(ctx, "n", 0)
-		if got := errors.As(err, new(*lease.CollisionError)); got == c.free || c.free && err != nil {
+		_, err := scope.Namespaces(st).AllowBackfill(ctx, "n", 0)
+		if got := errors.As(err, new(*scope.CollisionError)); got == c.free || c.free && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -390,7 +391,7 @@ func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
 	p.id(p.open(0), last) // the tick that begins as the noted time ends
 	p.clock.now = pastNow.Add(-time.Hour)
 	next := schemeOf(t, "time=42,node=9,seq=12,epoch=2020-01-01,first=5")
-	ns, err := lease.Namespaces(p.st).Change(p.ctx, "n", next, nil)
+	ns, err := scope.Namespaces(p.st).Change(p.ctx, "n", next, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,7 +442,7 @@ func TestPastBeforeAForcedChange(t *testing.T) {
 	p.id(p.open(0), pastNow)
 	p.clock.now = pastNow.Add(time.Minute)
 	worse := schemeOf(t, "time=41,node=10,seq=12,epoch=2025-01-02,first=5")
-	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", worse, nil); err == nil {
+	if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", worse, nil); err == nil {
 		t.Fatal("the layouts of the test do not meet")
 	}
 	p.force(worse)
@@ -450,7 +451,7 @@ func TestPastBeforeAForcedChange(t *testing.T) {
 	p.refused(b, pastNow, lease.ErrInvalid, "take a later one")
 	p.id(b, pastNow.Add(2*time.Minute))
 	good := schemeOf(t, "time=42,node=9,seq=12,epoch=2010-01-01,first=5")
-	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", good, nil); err != nil {
+	if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", good, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.s = good
@@ -466,10 +467,10 @@ func TestPastEncrypted(t *testing.T) {
 	ctx := world.With(t.Context(), &pastWorld{world.Real(), pastNow})
 	st := newPastStore()
 	s := schemeOf(t, "key=4,time=32,node=13,seq=14,epoch=2025-01-01,tick=1s,first=5,cipher=ff1", secret)
-	if _, err := lease.Namespaces(st).Create(ctx, "n", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(ctx, "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).AllowBackfill(ctx, "n", 4); err != nil {
+	if _, err := scope.Namespaces(st).AllowBackfill(ctx, "n", 4); err != nil {
 		t.Fatal(err)
 	}
 	b, err := lease.OpenBackfill(ctx, st, "n", s, 7)
@@ -502,10 +503,10 @@ func TestPastIsNoNode(t *testing.T) {
 	at := pastNow.Add(-time.Hour)
 	p.id(p.open(0), at)
 	p.id(p.open(1023), at)
-	if rs, err := lease.Namespaces(p.st).Leases(p.ctx, "n"); err != nil || len(rs) != 0 {
+	if rs, err := scope.Namespaces(p.st).Leases(p.ctx, "n"); err != nil || len(rs) != 0 {
 		t.Errorf("leases %v, %v", rs, err)
 	}
-	if ns, err := lease.Namespaces(p.st).List(p.ctx); err != nil || len(ns) != 1 {
+	if ns, err := scope.Namespaces(p.st).List(p.ctx); err != nil || len(ns) != 1 {
 		t.Errorf("namespaces %v, %v", ns, err)
 	}
 	every := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
@@ -518,10 +519,10 @@ func TestPastIsNoNode(t *testing.T) {
 		if !slices.Contains([]int64{-1<<48 - hour, -1<<48 - 1023<<24 - hour}, r.Node) {
 			t.Errorf("record %d", r.Node)
 		}
-		if _, err := lease.Namespaces(p.st).Release(p.ctx, "n", r.Node); err == nil {
+		if _, err := scope.Namespaces(p.st).Release(p.ctx, "n", r.Node); err == nil {
 			t.Error("a count was released")
 		}
-		if _, err := lease.Namespaces(p.st).Veto(p.ctx, "n", r.Node, "no"); err == nil {
+		if _, err := scope.Namespaces(p.st).Veto(p.ctx, "n", r.Node, "no"); err == nil {
 			t.Error("a count got a veto")
 		}
 	}
@@ -532,8 +533,8 @@ func ExampleBackfill() {
 	layout, _ := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,first=1")
 	scheme, _ := snowfence.NewScheme(layout)
 	st := store.NewMemory()
-	lease.Namespaces(st).Create(ctx, "orders", scheme, nil)
-	lease.Namespaces(st).AllowBackfill(ctx, "orders", 0)
+	scope.Namespaces(st).Create(ctx, "orders", scheme, nil)
+	scope.Namespaces(st).AllowBackfill(ctx, "orders", 0)
 
 	b, err := lease.OpenBackfill(ctx, st, "orders", scheme, 0)
 	if err != nil {

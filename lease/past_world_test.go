@@ -13,6 +13,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -166,10 +167,10 @@ func newPast(t *testing.T, spec string, last int64) *past {
 		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, spec),
 		made: map[snowfence.ID]time.Time{},
 	}
-	if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
+	if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", last); err != nil {
+	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", last); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -227,9 +228,9 @@ func (p *past) refused(b *lease.Backfill, at time.Time, want error, words string
 	}
 }
 
-func (p *past) namespace() lease.Namespace {
+func (p *past) namespace() scope.Namespace {
 	p.t.Helper()
-	ns, err := lease.Namespaces(p.st).Show(p.ctx, "n")
+	ns, err := scope.Namespaces(p.st).Show(p.ctx, "n")
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -133,7 +134,7 @@ func (h *hold) noteReply(nonce string, unknown error) {
 // later confirmation never allows less.
 func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (none snowfence.Grant, err error) {
 	h := c.held
-	ns, err := readNamespace(ctx, c.st, c.name)
+	ns, err := scope.Namespaces(c.st).Show(ctx, c.name)
 	if errors.Is(err, ErrNoNamespace) {
 		c.suspect, c.proven = &h.generation, true
 		return none, c.lose(err)
@@ -147,7 +148,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
 			c.name, ns.Floor, h.floor))
 	}
-	if ns.Generation != h.generation || ns.State != Active {
+	if ns.Generation != h.generation || ns.State != scope.Active {
 		if ns.Generation < h.generation {
 			c.suspect, c.proven = &h.generation, true
 		}
@@ -156,10 +157,10 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	}
 	// A node is recorded before its holder is evicted. A holder that took
 	// it in between learns it here.
-	if err := ns.ofLeases(h.records[0].Node, c.nodes(h)); err != nil {
+	if err := ns.OfLeases(h.records[0].Node, c.nodes(h)); err != nil {
 		return none, c.lose(err)
 	}
-	id, same, err := ns.identify(ctx, c.st)
+	id, same, err := ns.Identify(ctx, c.st)
 	switch {
 	case err != nil:
 		return none, err
@@ -167,8 +168,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 		c.suspect = &h.generation
 		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
 	case id != ns.Identity: // it names more sources
-		ns.Identity = id
-		if _, err := ns.write(ctx, c.st); err != nil && !errors.Is(err, store.ErrLost) {
+		if err := ns.NoteIdentity(ctx, c.st, id); err != nil && !errors.Is(err, store.ErrLost) {
 			return none, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -68,14 +69,14 @@ func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 	// A later generation than our last
 	// grant was written after the rollback.
 	after := *c.suspect
-	return c.raiseFloor(ctx, func(ns Namespace, _ string) bool {
+	return c.raiseFloor(ctx, func(ns scope.Namespace, _ string) bool {
 		return ns.Generation > after && c.below(ns) // usable looks at the identity
 	})
 }
 
 // below reports whether all that this claim was granted lies below the
 // floor.
-func (c *storeClaim) below(ns Namespace) bool { return c.reached <= ns.Floor }
+func (c *storeClaim) below(ns scope.Namespace) bool { return c.reached <= ns.Floor }
 
 // raiseIfSuspected raises the floor if the store was rolled
 // back behind a ticket. A lease does so before its next grant.
@@ -90,11 +91,11 @@ func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 // have been used in a store that was rolled back. The new generation ends
 // all grants. It does nothing if done says, from namespace and identity,
 // that another process has raised it.
-func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
+func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespace, id string) bool) error {
 	for {
-		ns, err := readNamespace(ctx, c.st, c.name)
+		ns, err := scope.Namespaces(c.st).Show(ctx, c.name)
 		if errors.Is(err, ErrNoNamespace) && c.opts.Create { // not a deleted one
-			ns, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
+			ns, err = scope.Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
 		}
 		if errors.Is(err, ErrNoNamespace) && c.proven {
 			_, told := c.changeIdentity(ctx, c.identity)
@@ -103,10 +104,10 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		if err != nil {
 			return err
 		}
-		if err := ns.usable(c.scheme); err != nil {
+		if err := ns.Usable(c.scheme); err != nil {
 			return err
 		}
-		id, same, err := ns.identify(ctx, c.st)
+		id, same, err := ns.Identify(ctx, c.st)
 		if err != nil {
 			return err
 		}
@@ -126,13 +127,11 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		if err != nil {
 			return err
 		}
-		ns.raise(c.ticks.layout, now, id)
-		ns.Floor = max(ns.Floor, c.reached)
+		after := int64(0)
 		if c.suspect != nil {
-			ns.Generation = max(ns.Generation, *c.suspect) // tells all who saw the same that it was done
+			after = *c.suspect // tells all who saw the same that it was done
 		}
-		ns.Generation++
-		if _, err = ns.write(ctx, c.st); !errors.Is(err, store.ErrLost) {
+		if ns, err = ns.Raise(ctx, c.st, now, id, c.reached, after); !errors.Is(err, store.ErrLost) {
 			if err == nil {
 				c.report(EventFloorRaised, nil, "until", c.ticks.layout.TimeOf(ns.Floor))
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -230,12 +231,12 @@ func nodesName(node, n int64) string {
 // text is a record without what is random.
 func (p *play) text(r store.Record) string {
 	if r.Node == store.NamespaceNode {
-		ns, err := decodeNamespace(r)
+		ns, err := scope.ReadNamespace(nil, r)
 		if err != nil {
 			return "namespace: damaged or none"
 		}
 		return fmt.Sprintf("namespace %s of %s, generation %d, floor %d, %d keys, signs %t",
-			ns.State, ns.Identity, ns.Generation, ns.Floor, len(ns.Keys), ns.ticketKey != "")
+			ns.State, ns.Identity, ns.Generation, ns.Floor, len(ns.Keys), ns.Signer() != nil)
 	}
 	holder := "free"
 	if who, from := startOf(r.Holder); who != "" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -103,7 +104,7 @@ func (p *play) do(command string) {
 		p.act(c, rest)
 		return
 	}
-	operator := Namespaces(storage{p})
+	operator := scope.Namespaces(storage{p})
 	switch name {
 	case "before", "after", "get", "list", "swap", "identity", "suspect", "now", "pin", "pause", "acquire", "renew",
 		"release":
@@ -149,14 +150,11 @@ func (p *play) do(command string) {
 	case "veto":
 		p.ended(operator.Veto(p.ctx(), "n", p.number(rest[0]), strings.Join(rest[1:], " ")))
 	case "functions":
-		p.ended(editNamespace(p.ctx(), storage{p}, "n", func(ns *Namespace) (bool, error) {
-			f := Functions{Dialect: "mysql", Lead: time.Second}
-			return true, ns.recordSQL(p.number(rest[0]), f, false, p.now)
-		}))
+		p.recordFunctions(p.number(rest[0]))
 	case "restored":
 		p.ended(operator.Restored(p.ctx(), "n"))
 	case "unit":
-		p.ended(operator.Change(p.ctx(), "n", p.scheme, &NamespaceOptions{Unit: p.number(rest[0])}))
+		p.ended(operator.Change(p.ctx(), "n", p.scheme, &scope.NamespaceOptions{Unit: p.number(rest[0])}))
 	case "layout":
 		p.scheme = p.schemeOf(rest)
 		p.ended(operator.Change(p.ctx(), "n", p.scheme, nil))
@@ -194,9 +192,9 @@ func (p *play) enter(guest bool, name string, word []string) {
 		return
 	}
 	if guest {
-		opts.MaxSkew = usual.skew
+		opts.MaxSkew = scope.DefaultTTL
 		asked := opts.TTL
-		opts.TTL = max(asked, usual.ttl)
+		opts.TTL = max(asked, scope.DefaultTTL)
 		c.setup = newSetup(p, "n", scheme, opts)
 		c.claim = &serverClaim{setup: c.setup, server: counter{p}, asked: asked, avoid: map[int64]bool{}}
 	} else {
@@ -268,14 +266,29 @@ func (p *play) put(r store.Record, word []string) {
 		p.replace(r)
 		return
 	}
-	ns, err := decodeNamespace(r)
+	if key, ok := strings.CutPrefix(word[0], "key="); ok {
+		changeData(p.T, &r, map[string]string{"ticket_key": key})
+		word = word[1:]
+	}
+	changeNamespace(p.T, &r, func(ns *scope.Namespace) { p.set(ns, word) })
+	r.Nonce = p.Text()
+	p.replace(r)
+}
+
+// recordFunctions records functions of a node and does not evict its
+// holder.
+func (p *play) recordFunctions(node int64) {
+	r := p.record(p.key("namespace"))
+	alone := store.NewMemory() // without the holder
+	if err := alone.Swap(p.ctx(), []store.Write{{New: r}})[0]; err != nil {
+		p.Fatal(err)
+	}
+	f := scope.Functions{Dialect: "mysql", Lead: time.Second}
+	_, _, err := scope.Namespaces(alone).RecordFunctions(p.ctx(), "n", node, f, false)
+	p.failed(err)
+	rs, err := alone.Get(p.ctx(), []store.Key{r.Key})
 	if err != nil {
 		p.Fatal(err)
 	}
-	if key, ok := strings.CutPrefix(word[0], "key="); ok {
-		ns.ticketKey, word = key, word[1:]
-	}
-	p.set(&ns, word)
-	_, err = ns.write(p.ctx(), p.Memory)
-	p.failed(err)
+	p.replace(rs[0])
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -58,7 +59,7 @@ func newPlay(t *testing.T, scheme string) *play {
 		scheme = playLayout
 	}
 	p.scheme = p.schemeOf(strings.Fields(scheme))
-	_, err := Namespaces(storage{p}).Create(p.ctx(), "n", p.scheme, nil)
+	_, err := scope.Namespaces(storage{p}).Create(p.ctx(), "n", p.scheme, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

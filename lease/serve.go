@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
@@ -72,7 +73,7 @@ func (v server) Acquire(ctx context.Context, namespace string, r wire.Request) (
 	if err != nil {
 		return none, err
 	}
-	return c.answer(ns.ticketKey), nil
+	return c.answer(ns.Signer()), nil
 }
 
 // Renew implements [wire.Server].
@@ -89,7 +90,7 @@ func (v server) Renew(
 	if strings.HasPrefix(t.Nonce, attempt+".") {
 		// If all renewals had one attempt, a write
 		// of a copy would count as the holder's.
-		return none, invalidf("lease: node %d of namespace %q: the last renewal had the same attempt: use a "+
+		return none, fault.Invalidf("lease: node %d of namespace %q: the last renewal had the same attempt: use a "+
 			"new random attempt for each", t.Node, t.Namespace)
 	}
 	c, end, err := v.resume(ctx, t, attempt)
@@ -97,12 +98,12 @@ func (v server) Renew(
 		return none, err
 	}
 	defer end()
-	key, err := c.adopt(ctx, t, slices.Concat(earlier, []string{attempt}))
+	signer, err := c.adopt(ctx, t, slices.Concat(earlier, []string{attempt}))
 	if err == nil {
 		_, err = c.renew(ctx)
 	}
 	if err == nil {
-		return c.answer(key), nil
+		return c.answer(signer), nil
 	}
 	err = errors.Join(err, c.diagnose(ctx))
 	if isLost(err) {
@@ -136,7 +137,7 @@ func (v server) Release(ctx context.Context, b wire.Ticket, used int64) error {
 
 // claim returns a claim that no goroutine keeps. end ends it.
 func (v server) claim(ctx context.Context, namespace string, o Options) (_ *storeClaim, end func(), _ error) {
-	if err := check(v.st, namespace, v.scheme); err != nil {
+	if err := fault.Check(v.st, namespace, v.scheme); err != nil {
 		return nil, nil, err
 	}
 	opts, err := o.normal(v.scheme)

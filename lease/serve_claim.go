@@ -8,13 +8,15 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // heed sets the wishes of the holder in a new claim.
-func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns Namespace) error {
+func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns scope.Namespace) error {
 	if err := suits(ns.Name, ns.Keys, c.scheme, r); err != nil {
 		return err
 	}
@@ -48,12 +50,12 @@ var errAvoided = errors.New("its holder refuses it")
 // no secret that it lacks.
 func suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request) error {
 	if r.Fingerprint != "" && r.Fingerprint != s.Fingerprint() {
-		return mismatch(namespace, s.Fingerprint(), r.Fingerprint)
+		return fault.Mismatch(namespace, s.Fingerprint(), r.Fingerprint)
 	}
 	for number, id := range r.Keys {
 		if id != "" && (number >= len(keys) || keys[number] != id) {
-			return refusedf("lease: namespace %q: %w: the server does not have the secret with the number %d: give it "+
-				"that one first", namespace, snowfence.ErrKey, number)
+			return fault.Refusedf("lease: namespace %q: %w: the server does not have the secret with the number %d: "+
+				"give it that one first", namespace, snowfence.ErrKey, number)
 		}
 	}
 	return nil
@@ -62,9 +64,9 @@ func suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request)
 // find adopts the nodes of an attempt without an answer. It looks at all
 // nodes, which is rare. It uses them only after one more write, with
 // another attempt: so a copy of the holder finds nothing.
-func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) error {
+func (c *storeClaim) find(ctx context.Context, ns scope.Namespace, earlier []string) error {
 	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, found: true}
-	nodes := snowfence.NodeRange{From: 0, Until: nodeCount(c.ticks.layout)}
+	nodes := snowfence.NodeRange{From: 0, Until: c.scheme.Nodes()}
 	blocks := map[string][]store.Record{} // by their nonce
 	for r, err := range store.Records(ctx, c.st, c.name, nodes) {
 		if err != nil {
@@ -98,13 +100,13 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 //
 // Only a ticket that the namespace vouches for counts, so that no holder
 // raises the floor of others at will.
-func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
+func (c *storeClaim) remind(lost wire.Ticket, ns scope.Namespace) error {
 	t, err := parseTicket(lost)
 	switch {
 	case err != nil:
 		return err
 	case t.Namespace != ns.Name:
-		return invalidf("lease: namespace %q: the lost ticket is of namespace %.100q: leave it out", ns.Name,
+		return fault.Invalidf("lease: namespace %q: the lost ticket is of namespace %.100q: leave it out", ns.Name,
 			t.Namespace)
 	case vouch(ns, t) != nil:
 		return nil
@@ -121,31 +123,31 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 
 // adopt takes over the ticket's hold in the store: its last write, or one
 // of these attempts without a reply. An attempt is used only after one more
-// write, as for a lost reply of a Lease. It returns the key that signs the
-// next ticket.
-func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []string) (key string, _ error) {
+// write, as for a lost reply of a Lease. It returns the signer of the next
+// ticket.
+func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []string) (*ticket.Signer, error) {
 	if int64(t.Nodes)/t.Unit > most { // who did not get it from a server must not have it read so much
-		ns, err := readNamespace(ctx, c.st, t.Namespace)
+		ns, err := scope.Namespaces(c.st).Show(ctx, t.Namespace)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if err := vouch(ns, t); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	stored, err := c.st.Get(ctx,
 		append(blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit),
 			store.Key{Namespace: t.Namespace, Node: store.NamespaceNode}))
 	if err != nil {
-		return "", fmt.Errorf("lease: reading node %d: %w", t.Node, err)
+		return nil, fmt.Errorf("lease: reading node %d: %w", t.Node, err)
 	}
 	last := len(stored) - 1
-	ns, err := namespaceOf(c.st, stored[last])
+	ns, err := scope.ReadNamespace(c.st, stored[last])
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := vouch(ns, t); err != nil {
-		return "", err
+		return nil, err
 	}
 	stored = stored[:last]
 	_ = c.settle(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
@@ -160,25 +162,25 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 	for _, r := range stored {
 		own := r.Nonce == t.Nonce || r.Holder == t.Holder && attempted(r.Nonce, attempts)
 		if !own {
-			return "", c.loseHold(stored, fmt.Errorf("another process changed node %d", r.Node))
+			return nil, c.loseHold(stored, fmt.Errorf("another process changed node %d", r.Node))
 		}
 	}
 	h.records = stored
 	for _, r := range stored {
 		h.from = max(h.from, r.From)
 	}
-	return ns.ticketKey, nil
+	return ns.Signer(), nil
 }
 
 // vouch is an error unless the namespace signed the ticket, and for its
 // present layout and unit: ticks of an earlier layout say nothing about the
 // present one.
-func vouch(ns Namespace, t ticket.Claims) error {
+func vouch(ns scope.Namespace, t ticket.Claims) error {
 	if t.Generation < ns.Since {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the layout or the unit was changed since", t.Node,
 			ns.Name, store.ErrLost)
 	}
-	return ticket.NewSigner(ns.ticketKey).Verify(t)
+	return ns.Signer().Verify(t)
 }
 
 // attempted reports whether one of the attempts wrote a nonce.
@@ -189,14 +191,13 @@ func attempted(nonce string, attempts []string) bool {
 
 // signing returns the namespace with the key that signs
 // its tickets. The first ticket makes it.
-func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
+func (c *storeClaim) signing(ctx context.Context) (scope.Namespace, error) {
 	for {
 		ns, err := c.usable(ctx)
-		if err != nil || ns.ticketKey != "" {
+		if err != nil {
 			return ns, err
 		}
-		ns.ticketKey = c.world.Text()
-		if ns, err = ns.write(ctx, c.st); !errors.Is(err, store.ErrLost) {
+		if ns, err = ns.Signing(ctx, c.st); !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
 	}
@@ -204,7 +205,7 @@ func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
 
 // answer is the holder's part of a grant: the signed ticket, and its
 // claims.
-func (c *storeClaim) answer(key string) wire.Lease {
+func (c *storeClaim) answer(signer *ticket.Signer) wire.Lease {
 	h := c.held
 	r := h.records[0]
 	now := c.now()
@@ -214,7 +215,7 @@ func (c *storeClaim) answer(key string) wire.Lease {
 		Label:  c.opts.Label,
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}
-	out := t.Lease(ticket.NewSigner(key).Sign(t))
+	out := t.Lease(signer.Sign(t))
 	out.Now = now
 	return out
 }

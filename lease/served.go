@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -138,8 +139,8 @@ func (c *serverClaim) target() int64 { return c.ticks.target(c.now()) }
 // than allowed.
 func (c *serverClaim) skew(before, theirs time.Time) error {
 	now, wall := c.now(), c.opts.clock.Wall()
-	err := compareClocks(before, theirs, now, c.opts.MaxSkew, "the server's")
-	if err != nil && compareClocks(wall.Add(before.Sub(now)), theirs, wall, c.opts.MaxSkew, "") == nil {
+	err := fault.CompareClocks(before, theirs, now, c.opts.MaxSkew, "the server's")
+	if err != nil && fault.CompareClocks(wall.Add(before.Sub(now)), theirs, wall, c.opts.MaxSkew, "") == nil {
 		c.correct(now.Sub(wall))
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -30,8 +31,8 @@ func newDesk(t *testing.T, nodes int64) *desk {
 	d := &desk{T: t, st: store.NewMemory()}
 	var err error
 	if d.scheme, err = snowfence.NewScheme(snowfence.MustLayout("snowfence")); err == nil {
-		o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}}
-		_, err = lease.Namespaces(d.st).Create(t.Context(), "n", d.scheme, o)
+		o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}}
+		_, err = scope.Namespaces(d.st).Create(t.Context(), "n", d.scheme, o)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func (d *desk) keep(n int, o *lease.Options) []*lease.Lease {
 // held returns how many nodes have a holder.
 func (d *desk) held() (n int) {
 	d.Helper()
-	rs, err := lease.Namespaces(d.st).Leases(d.Context(), "n")
+	rs, err := scope.Namespaces(d.st).Leases(d.Context(), "n")
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestKeepOfAnotherLayout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.Namespaces(d.st).Change(t.Context(), "n", next, nil); err != nil {
+		if _, err := scope.Namespaces(d.st).Change(t.Context(), "n", next, nil); err != nil {
 			t.Fatal(err)
 		}
 		d.mu.Lock()

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/snowfence/snowfence/lease/internal/fault"
 )
 
 // closers is how many leases are closed at a time. Each makes several round
@@ -16,9 +18,9 @@ const closers = 4000
 func (o *Options) many(n int) error {
 	switch {
 	case n < 0:
-		return invalidf("lease: opening %d leases: the number must not be negative", n)
+		return fault.Invalidf("lease: opening %d leases: the number must not be negative", n)
 	case n > 1 && o != nil && (o.Node != nil || o.StickyFile != ""):
-		return invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
+		return fault.Invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
 	}
 	return nil
 }

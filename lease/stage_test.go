@@ -2,12 +2,14 @@ package lease
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -117,7 +119,7 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Namespaces(g.st).Create(t.Context(), "n", s, nil); err != nil {
+	if _, err := scope.Namespaces(g.st).Create(t.Context(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	g.c = newClaim(newSetup(world.Real(), "n", s, opts), g.st)
@@ -171,21 +173,45 @@ func (g *stage) change(node int64, f func(*store.Record)) {
 	g.must(g.st.Memory.Swap(g.Context(), []store.Write{{Old: old, New: r}})[0])
 }
 
+// tick returns the tick of a time.
+func (g *stage) tick(later time.Duration) int64 { return g.l.ticks.layout.TickOf(g.now.Add(later)) }
+
 // rename writes the namespace by other means.
-func (g *stage) rename(f func(*Namespace)) {
+func (g *stage) rename(f func(*scope.Namespace)) {
 	g.Helper()
-	ns, err := readNamespace(g.Context(), g.st.Memory, "n")
-	g.must(err)
-	f(&ns)
-	_, err = ns.write(g.Context(), g.st.Memory)
-	g.must(err)
+	g.change(store.NamespaceNode, func(r *store.Record) { changeNamespace(g.T, r, f) })
 }
 
-func (g *stage) namespace() Namespace {
+// changeNamespace changes the namespace in its record by other means.
+func changeNamespace(t *testing.T, r *store.Record, f func(*scope.Namespace)) {
+	t.Helper()
+	ns, err := scope.ReadNamespace(nil, *r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(&ns)
+	r.Revision, r.Generation, r.Until = r.Revision+1, ns.Generation, ns.Floor
+	changeData(t, r, ns)
+}
+
+// changeData changes fields in the JSON of a record.
+func changeData(t *testing.T, r *store.Record, fields any) {
+	t.Helper()
+	data := map[string]json.RawMessage{}
+	changed, err := json.Marshal(fields)
+	err = errors.Join(err, json.Unmarshal([]byte(r.Data), &data), json.Unmarshal(changed, &data))
+	all, wrong := json.Marshal(data)
+	if err = errors.Join(err, wrong); err != nil {
+		t.Fatal(err)
+	}
+	r.Data = string(all)
+}
+
+func (g *stage) namespace() scope.Namespace {
 	g.Helper()
-	ns, err := readNamespace(g.Context(), g.st.Memory, "n")
+	ns, err := scope.Namespaces(g.st.Memory).Show(g.Context(), "n")
 	g.must(err)
 	return ns
 }
 
-func never(Namespace, string) bool { return false }
+func never(scope.Namespace, string) bool { return false }

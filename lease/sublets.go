@@ -11,7 +11,9 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -131,7 +133,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 		return none, err
 	}
 	if namespace != l.name || r.Node != nil || r.Nodes > 1 {
-		return none, invalidf("lease: namespace %q: this lessor leases single nodes of namespace %q only, "+
+		return none, fault.Invalidf("lease: namespace %q: this lessor leases single nodes of namespace %q only, "+
 			"and you cannot choose the number: ask the store for others", namespace, l.name)
 	}
 	if err := suits(l.name, l.scheme.KeyIDs(), l.scheme, r); err != nil {
@@ -147,7 +149,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 		return none, s.unavailable()
 	}
 	t, now := l.ticks, l.now()
-	t.ttl = min(t.ttl*2/3, cmp.Or(r.TTL, DefaultTTL))
+	t.ttl = min(t.ttl*2/3, cmp.Or(r.TTL, scope.DefaultTTL))
 	i := s.d.found(r.Earlier)
 	if i >= 0 {
 		s.d.renew(i, t, now, r.Attempt)
@@ -190,7 +192,7 @@ func (s *Sublets) Renew(
 		return none, err
 	}
 	if k.Nonce == attempt { // as in server.Renew
-		return none, invalidf("lease: node %d of namespace %q: the last renewal had the same attempt: use a new "+
+		return none, fault.Invalidf("lease: node %d of namespace %q: the last renewal had the same attempt: use a new "+
 			"random attempt for each", k.Node, k.Namespace)
 	}
 	held := s.refresh()

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
-
-	"github.com/snowfence/snowfence"
 )
 
 // BenchmarkSubletsRenew renews a sublease: what a server does beside
@@ -24,8 +24,8 @@ func BenchmarkSubletsRenew(b *testing.B) {
 		b.Fatal(err)
 	}
 	st := store.NewMemory()
-	o := &lease.NamespaceOptions{Unit: 1024, MaxTTL: 90 * time.Second}
-	if _, err := lease.Namespaces(st).Create(b.Context(), "default", s, o); err != nil {
+	o := &scope.NamespaceOptions{Unit: 1024, MaxTTL: 90 * time.Second}
+	if _, err := scope.Namespaces(st).Create(b.Context(), "default", s, o); err != nil {
 		b.Fatal(err)
 	}
 	one, err := lease.Open(b.Context(), st, "default", s, &lease.Options{TTL: 90 * time.Second})

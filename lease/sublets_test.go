@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -319,7 +320,7 @@ func TestSubletsAfterALoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := l.Status().Grant
-		if _, err := lease.Namespaces(st).Release(t.Context(), "default", 0); err != nil {
+		if _, err := scope.Namespaces(st).Release(t.Context(), "default", 0); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
@@ -347,8 +348,8 @@ func TestLessorsBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st, s := store.NewMemory(), newScheme(t, "time=41,node=4,seq=3,epoch=1999-01-01,tick=1ms")
-		o := &lease.NamespaceOptions{Unit: 4, MaxTTL: time.Hour}
-		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
+		o := &scope.NamespaceOptions{Unit: 4, MaxTTL: time.Hour}
+		if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
@@ -377,7 +378,7 @@ func TestLessorsBeat(t *testing.T) {
 			var try attempts
 			if sub != nil && c.ttl == time.Hour {
 				for _, ttl := range []time.Duration{0, time.Second, 2 * time.Hour} {
-					want := map[time.Duration]time.Duration{0: lease.DefaultTTL, 2 * time.Hour: 40 * time.Minute}
+					want := map[time.Duration]time.Duration{0: scope.DefaultTTL, 2 * time.Hour: 40 * time.Minute}
 					a, err := sub.Acquire(t.Context(), "default",
 						wire.Request{TTL: ttl, Label: ttl.String()})
 					if err != nil || a.TTL != cmp.Or(want[ttl], ttl) || a.Lessor != "here" {

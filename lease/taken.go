@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -120,7 +121,7 @@ func (t *tally) error(f *finder) *TakenError {
 	})
 	var most []string
 	for _, label := range labels[:min(maxLabels, len(labels))] {
-		most = append(most, fmt.Sprintf("%s (%d)", shown(label), t.labels[label]))
+		most = append(most, fmt.Sprintf("%s (%d)", fault.Shown(label), t.labels[label]))
 	}
 	if e.Holders = strings.Join(most, ", "); len(labels) > maxLabels {
 		e.Holders += " and others"

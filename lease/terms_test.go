@@ -43,16 +43,6 @@ func TestServedGrantWithoutTicks(t *testing.T) {
 	}
 }
 
-func TestNamesOfDatabases(t *testing.T) {
-	for want, f := range map[string]Functions{
-		"mysql": {Dialect: "mysql"}, "mysql, orders": {Dialect: "mysql", Label: "orders"},
-	} {
-		if got := f.database(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // A clock that agrees with the server's is left as it is.
 func TestClockThatAgreesIsNotCorrected(t *testing.T) {
 	c, _ := served(t, false)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -20,7 +21,7 @@ var commands = []string{"\x1b[2Jgone", "a\u202eb", "a\nb", "a\u2028b", "\u009b2J
 func TestLabelsDoNotCommandTerminals(t *testing.T) {
 	st := store.NewMemory()
 	s := newScheme(t, "twitter")
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range commands {
@@ -35,10 +36,10 @@ func TestLabelsDoNotCommandTerminals(t *testing.T) {
 			wire.Request{Label: text}); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a ticket of %q: %v", text, err)
 		}
-		if _, err := lease.Namespaces(st).Veto(t.Context(), "default", 3, text); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := scope.Namespaces(st).Veto(t.Context(), "default", 3, text); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a veto because of %q: %v", text, err)
 		}
-		if _, err := lease.Namespaces(st).Create(t.Context(), "a"+text, s, nil); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := scope.Namespaces(st).Create(t.Context(), "a"+text, s, nil); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a namespace %q: %v", "a"+text, err)
 		}
 	}
@@ -47,7 +48,7 @@ func TestLabelsDoNotCommandTerminals(t *testing.T) {
 			t.Errorf("%q is not plain", text)
 		}
 	}
-	if rs, err := lease.Namespaces(st).Leases(t.Context(), "default"); err != nil || len(rs) != 0 {
+	if rs, err := scope.Namespaces(st).Leases(t.Context(), "default"); err != nil || len(rs) != 0 {
 		t.Errorf("%d records, %v", len(rs), err)
 	}
 }
@@ -56,8 +57,8 @@ func TestLabelsDoNotCommandTerminals(t *testing.T) {
 func TestErrorsQuoteWhatAStoreHas(t *testing.T) {
 	st := store.NewMemory()
 	s := newScheme(t, "twitter")
-	one := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1}}
-	ns, err := lease.Namespaces(st).Create(t.Context(), "default", s, one)
+	one := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1}}
+	ns, err := scope.Namespaces(st).Create(t.Context(), "default", s, one)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -33,7 +34,7 @@ func ofStore(b wire.Ticket) (ticket.Claims, error) {
 func parseTicket(b wire.Ticket) (ticket.Claims, error) {
 	t, err := ticket.Parse(b)
 	if err != nil {
-		err = marked{err, ErrInvalid}
+		err = fault.Mark(err, ErrInvalid)
 	}
 	return t, err
 }
@@ -43,7 +44,7 @@ const attemptLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 func checkAttempt(s string) error {
 	// with the additions it is a nonce of less than 64
 	if len(s) < 16 || len(s) > 32 || strings.Trim(s, attemptLetters) != "" {
-		return invalidf("lease: the attempt must be 16 to 32 random letters, digits, '-' and '_'")
+		return fault.Invalidf("lease: the attempt must be 16 to 32 random letters, digits, '-' and '_'")
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -31,7 +32,7 @@ func newTicketWorld(t *testing.T) *ticketWorld {
 		t.Fatal(err)
 	}
 	w := &ticketWorld{T: t, st: store.NewMemory(), scheme: s}
-	if _, err := Namespaces(w.st).Create(t.Context(), "n", s, nil); err != nil {
+	if _, err := scope.Namespaces(w.st).Create(t.Context(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w

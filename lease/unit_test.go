@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -16,8 +17,8 @@ import (
 func inUnits(t *testing.T, unit int64) (*store.Memory, *snowfence.Scheme) {
 	t.Helper()
 	st, s := store.NewMemory(), newScheme(t, "time=41,node=4,seq=3,epoch=1999-01-01,tick=1ms")
-	o := &lease.NamespaceOptions{Unit: unit}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
+	o := &scope.NamespaceOptions{Unit: unit}
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
 		t.Fatal(err)
 	}
 	return st, s
@@ -71,8 +72,8 @@ func TestLeaseHasWholeUnits(t *testing.T) {
 // whole ones.
 func TestUnitsOfANamespace(t *testing.T) {
 	st, s := inUnits(t, 4)
-	op := lease.Namespaces(st)
-	for name, o := range map[string]lease.NamespaceOptions{
+	op := scope.Namespaces(st)
+	for name, o := range map[string]scope.NamespaceOptions{
 		"no power of two": {Unit: 3},
 		"negative":        {Unit: -4},
 		"too large":       {Unit: 32},
@@ -90,7 +91,7 @@ func TestUnitsOfANamespace(t *testing.T) {
 			t.Errorf("a layout with fewer nodes: %v", err)
 		}
 	}
-	o := &lease.NamespaceOptions{Unit: 8}
+	o := &scope.NamespaceOptions{Unit: 8}
 	if _, err := op.Create(t.Context(), "default", s, o); !errors.Is(err, lease.ErrExists) {
 		t.Errorf("created with another unit: %v", err)
 	}
@@ -98,7 +99,7 @@ func TestUnitsOfANamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ns, err := op.Change(t.Context(), "default", nil, &lease.NamespaceOptions{Unit: 4}); err != nil ||
+	if ns, err := op.Change(t.Context(), "default", nil, &scope.NamespaceOptions{Unit: 4}); err != nil ||
 		ns.Generation != before.Generation || ns.Unit != 4 {
 		t.Errorf("the unit that it has: %+v, %v", ns, err)
 	}
@@ -107,7 +108,7 @@ func TestUnitsOfANamespace(t *testing.T) {
 // A node's veto is its unit's, so another unit waits until it is lifted.
 func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
 	st, s := inUnits(t, 4)
-	op := lease.Namespaces(st)
+	op := scope.Namespaces(st)
 	r, err := op.Veto(t.Context(), "default", 6, "broken")
 	if err != nil || r.Node != 4 {
 		t.Fatalf("%+v, %v", r, err)
@@ -117,18 +118,18 @@ func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
 	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
 		t.Errorf("a unit with a veto: %v", err)
 	}
-	to := &lease.NamespaceOptions{Unit: 1}
+	to := &scope.NamespaceOptions{Unit: 1}
 	if _, err := op.Change(t.Context(), "default", nil, to); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("with a veto: %v", err)
 	}
 	if _, err := op.Veto(t.Context(), "default", 5, ""); err != nil {
 		t.Fatal(err)
 	}
-	fewer := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}}
+	fewer := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}}
 	if _, err := op.Change(t.Context(), "default", nil, fewer); err != nil {
 		t.Fatal(err)
 	}
-	f := lease.Functions{Dialect: "postgres"}
+	f := scope.Functions{Dialect: "postgres"}
 	if _, _, err := op.RecordFunctions(t.Context(), "default", 9, f, false); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestUnitsRepeatNoID(t *testing.T) {
 			in2026()
 			chance := rand.New(rand.NewPCG(seed, 1))
 			st, s := inUnits(t, 1)
-			op := lease.Namespaces(st)
+			op := scope.Namespaces(st)
 			made := map[snowfence.ID]bool{}
 			var live []*snowfence.Generator
 			var leases []*lease.Lease
@@ -176,7 +177,9 @@ func TestUnitsRepeatNoID(t *testing.T) {
 				switch chance.IntN(9) {
 				case 0, 1, 2:
 					off := time.Duration(chance.Int64N(int64(4*time.Second))) - 2*time.Second
-					o := &lease.Options{Nodes: 1 << chance.IntN(3), TTL: time.Second, Time: clockOff(off)}
+					start := time.Now()
+					clock := func() (time.Time, time.Duration) { return time.Now().Add(off), time.Since(start) }
+					o := &lease.Options{Nodes: 1 << chance.IntN(3), TTL: time.Second, Time: clock}
 					l, err := lease.Open(t.Context(), st, "default", s, o)
 					if err != nil {
 						continue // all are taken
@@ -199,7 +202,7 @@ func TestUnitsRepeatNoID(t *testing.T) {
 				case 5:
 					if chance.IntN(3) == 0 {
 						if _, err := op.Change(t.Context(), "default", nil,
-							&lease.NamespaceOptions{Unit: 1 << chance.IntN(4)}); err != nil {
+							&scope.NamespaceOptions{Unit: 1 << chance.IntN(4)}); err != nil {
 							t.Fatal(err)
 						}
 						changes++

@@ -27,7 +27,7 @@
 //     A program that then takes a node starts above now + the longest ttl +
 //     twice the largest skew. So after a restart or a failover it makes no
 //     IDs for that time: about 45 s with the defaults, and less with a
-//     shorter TTL. If surely nothing was lost, lease.Operator.Confirm
+//     shorter TTL. If surely nothing was lost, scope.Operator.Confirm
 //     avoids the wait.
 //   - With Options.Replicas, a renewal is used only after that many
 //     replicas have it, so the holders of a master that is cut off from

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -61,7 +62,7 @@ func TestListSequences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "b", scheme, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "b", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range []store.Record{ // of other programs: a number given by hand, a period
@@ -88,11 +89,11 @@ func TestListSequences(t *testing.T) {
 	if err != nil || !slices.Equal(names, []string{"a", "b", "c"}) || !all[2].Deleted {
 		t.Errorf("%+v, %v", all, err)
 	}
-	spaces, err := lease.Namespaces(st).List(t.Context())
+	spaces, err := scope.Namespaces(st).List(t.Context())
 	if err != nil || len(spaces) != 1 || spaces[0].Name != "b" {
 		t.Errorf("%+v, %v", spaces, err)
 	}
-	if rs, err := lease.Namespaces(st).Leases(t.Context(), "b"); err != nil || len(rs) != 0 {
+	if rs, err := scope.Namespaces(st).Leases(t.Context(), "b"); err != nil || len(rs) != 0 {
 		t.Errorf("%+v, %v", rs, err)
 	}
 	refusing := newShaky()

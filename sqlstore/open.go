@@ -13,7 +13,7 @@ import (
 // Open leases a node from db and returns a generator on it. It makes
 // missing tables, and the namespace "default". Other namespaces it makes in
 // SQLite only. On a shared server, make them once with
-// lease.Operator.Create or "snowfence namespace create". Closing the
+// scope.Operator.Create or "snowfence namespace create". Closing the
 // generator ends the lease. Nil options use the defaults; see
 // lease.Generator.
 func Open(ctx context.Context, db *sql.DB, d Dialect, o *lease.Options) (*snowfence.Generator, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/rest"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -48,7 +48,7 @@ func TestOneDefault(t *testing.T) {
 	if mux.ServeHTTP(w, httptest.NewRequest("PUT", "/v1/put", strings.NewReader("{}"))); w.Code != http.StatusCreated {
 		t.Fatal(w.Code, w.Body)
 	}
-	list, err := lease.Namespaces(st.Leases).List(t.Context())
+	list, err := scope.Namespaces(st.Leases).List(t.Context())
 	if err != nil || len(list) != 3 {
 		t.Fatal(list, err)
 	}

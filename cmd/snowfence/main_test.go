@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/statefile"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestMain makes the test binary the program itself, for the scripts and
@@ -103,7 +105,7 @@ func ahead(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	st, err := open.Open(ctx, "sqlite:"+ts.MkAbs("ids.db"))
 	ts.Check(err)
-	ns, err := lease.Namespaces(st.Leases).Show(ctx, args[0])
+	ns, err := scope.Namespaces(st.Leases).Show(ctx, args[0])
 	ts.Check(err)
 	s, err := snowfence.NewScheme(ns.Layout)
 	ts.Check(err)

@@ -60,8 +60,8 @@ func TestDocumentedLayouts(t *testing.T) {
 }
 
 var (
-	sentinel = regexp.MustCompile(`(?m)^(?:\t|var )(Err[A-Z]\w*) .*= .*errors\.New`)
-	named    = regexp.MustCompile("`\\*?((?:snowfence|lease|store|nodes)\\.(?:Err[A-Z]\\w*|\\w+Error))`")
+	sentinel = regexp.MustCompile(`(?m)^(?:\t|var )(Err[A-Z]\w*) .*= (?:fault\.Err|.*errors\.New)`)
+	named    = regexp.MustCompile("`\\*?((?:snowfence|lease|scope|store|nodes)\\.(?:Err[A-Z]\\w*|\\w+Error))`")
 	typed    = regexp.MustCompile(`(?m)^type (\w+Error) struct`)
 )
 
@@ -73,7 +73,7 @@ func TestDocumentedErrors(t *testing.T) {
 		has[m[1]] = true
 	}
 	for name, dir := range map[string]string{
-		"snowfence": "../../", "lease": "../../lease/",
+		"snowfence": "../../", "lease": "../../lease/", "scope": "../../lease/scope/",
 		"store": "../../lease/store/",
 		"nodes": "../../nodes/",
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -27,7 +27,7 @@ func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns, err := lease.Namespaces(st.Leases).Create(t.Context(), "default", s, nil)
+	ns, err := scope.Namespaces(st.Leases).Create(t.Context(), "default", s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ var leaseMutants = []mutant{
 		drop("c.note(t.From, t.Until)")),
 	m("a lost swap seals before anything else", "lease.storeClaim.write", "TestLeases/two_holders",
 		before(`return c.loseHold(nil, fmt.Errorf("another`, "_, _ = c.st.Get(ctx, keys(h.records))")).in("./lease/store/storetest"),
-	m("nothing is granted while the floors are read", "lease.freeze", "TestLeases/renewal_while_the_floors",
+	m("nothing is granted while the floors are read", "lease/scope.freeze", "TestLeases/renewal_while_the_floors",
 		drop("ns.State = Changing"),
 		drop("ns.Generation++")).in("./lease/store/storetest"),
 	m("grants follow the clock that stamps IDs after a step back", "lease.clockOf", "TestGeneratorStepsBack",

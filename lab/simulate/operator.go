@@ -6,7 +6,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -66,7 +66,7 @@ func (s *sim) readNamespace() store.Record { return s.store.get(keysOf(store.Nam
 
 func (s *sim) createNamespace() error {
 	return s.runCalmly(func(ctx context.Context, st store.Store) error {
-		_, err := lease.Namespaces(st).Create(ctx, namespace, s.schemes[0], s.leasableNodes())
+		_, err := scope.Namespaces(st).Create(ctx, namespace, s.schemes[0], s.leasableNodes())
 		return err
 	})
 }
@@ -88,17 +88,17 @@ func (s *sim) operate(f Fault, chance float64) {
 		defer cancel()
 		switch f {
 		case faultRelease:
-			_, _ = lease.Namespaces(link{p: p}).Release(ctx, namespace, node)
+			_, _ = scope.Namespaces(link{p: p}).Release(ctx, namespace, node)
 		case faultVeto:
-			_, _ = lease.Namespaces(link{p: p}).Veto(ctx, namespace, node, "maintenance")
+			_, _ = scope.Namespaces(link{p: p}).Veto(ctx, namespace, node, "maintenance")
 			p.sleepFor(2 * s.ttl)
-			_, _ = lease.Namespaces(link{p: p}).Veto(ctx, namespace, node, "")
+			_, _ = scope.Namespaces(link{p: p}).Veto(ctx, namespace, node, "")
 		case faultChange:
 			s.changeInChains()
 		case faultDelete:
 			for range 5 {
-				_, _ = lease.Namespaces(link{p: p}).Delete(ctx, namespace)
-				_, _ = lease.Namespaces(link{p: p}).Create(ctx, namespace, s.schemes[s.era], s.leasableNodes())
+				_, _ = scope.Namespaces(link{p: p}).Delete(ctx, namespace)
+				_, _ = scope.Namespaces(link{p: p}).Create(ctx, namespace, s.schemes[s.era], s.leasableNodes())
 			}
 		case faultConfirm:
 			s.confirmMove()
@@ -106,16 +106,16 @@ func (s *sim) operate(f Fault, chance float64) {
 	})
 }
 
-func (s *sim) leasableNodes() *lease.NamespaceOptions {
-	return &lease.NamespaceOptions{
+func (s *sim) leasableNodes() *scope.NamespaceOptions {
+	return &scope.NamespaceOptions{
 		Nodes: snowfence.NodeRange{From: s.first, Until: s.last + 1}, MaxTTL: s.ttl, MaxSkew: s.skew,
 		Unit: s.unit,
 	}
 }
 
 // showNamespace is the namespace as it stands in the store.
-func (s *sim) showNamespace() (lease.Namespace, error) {
-	return lease.Namespaces(s.directLink()).Show(context.Background(), namespace)
+func (s *sim) showNamespace() (scope.Namespace, error) {
+	return scope.Namespaces(s.directLink()).Show(context.Background(), namespace)
 }
 
 func (s *sim) namespaceState() string {
@@ -138,7 +138,7 @@ func (s *sim) confirmMove() {
 	}
 	s.store.identity++
 	_ = s.runCalmly(func(ctx context.Context, st store.Store) error {
-		_, err := lease.Namespaces(st).Confirm(ctx, namespace)
+		_, err := scope.Namespaces(st).Confirm(ctx, namespace)
 		return err
 	})
 }
@@ -149,15 +149,15 @@ func (s *sim) repairNamespace() {
 	_ = s.runCalmly(func(ctx context.Context, st store.Store) error {
 		for _, r := range s.store.nodeRecords() {
 			if r.Veto != "" {
-				_, _ = lease.Namespaces(st).Veto(ctx, namespace, r.Node, "")
+				_, _ = scope.Namespaces(st).Veto(ctx, namespace, r.Node, "")
 			}
 		}
-		ns, err := lease.Namespaces(st).Show(ctx, namespace)
-		if err == nil && ns.State == lease.Changing {
-			_, err = lease.Namespaces(st).Change(ctx, namespace, s.schemes[s.era], nil)
+		ns, err := scope.Namespaces(st).Show(ctx, namespace)
+		if err == nil && ns.State == scope.Changing {
+			_, err = scope.Namespaces(st).Change(ctx, namespace, s.schemes[s.era], nil)
 		}
-		if err == nil && ns.State == lease.Deleted {
-			_, err = lease.Namespaces(st).Create(ctx, namespace, s.schemes[s.era], s.leasableNodes())
+		if err == nil && ns.State == scope.Deleted {
+			_, err = scope.Namespaces(st).Create(ctx, namespace, s.schemes[s.era], s.leasableNodes())
 		}
 		return err
 	})

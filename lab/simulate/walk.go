@@ -8,7 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -118,8 +118,8 @@ func anyOrder(l snowfence.Layout, n int, chance *rand.Rand) []snowfence.Field {
 func (s *sim) changeLayout(ctx context.Context, st store.Store, to *snowfence.Scheme) {
 	s.targets = append(s.targets, to)
 	for range 5 {
-		_, err := lease.Namespaces(st).Change(ctx, namespace, to, nil)
-		if err == nil || s.namespaceState() != lease.Changing {
+		_, err := scope.Namespaces(st).Change(ctx, namespace, to, nil)
+		if err == nil || s.namespaceState() != scope.Changing {
 			return
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 	"github.com/snowfence/snowfence/remote"
@@ -58,7 +59,7 @@ func New(
 	if a.Nodes < 2 {
 		return nil, fmt.Errorf("namespace %q has one node: an agent hands out several: take another namespace", name)
 	}
-	o := &lease.NamespaceOptions{Unit: int64(a.Nodes), MaxTTL: ns.MaxTTL}
+	o := &scope.NamespaceOptions{Unit: int64(a.Nodes), MaxTTL: ns.MaxTTL}
 	if a.Store, err = newStore(ctx, name, a.scheme, o); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 	"github.com/snowfence/snowfence/remote"
@@ -40,8 +41,8 @@ func newRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t, store.NewMemory(), s, lease.DefaultTTL}
-	if _, err := lease.Namespaces(r.st).Create(t.Context(), "jobs", s, &lease.NamespaceOptions{Unit: 16}); err != nil {
+	r := &rig{t, store.NewMemory(), s, scope.DefaultTTL}
+	if _, err := scope.Namespaces(r.st).Create(t.Context(), "jobs", s, &scope.NamespaceOptions{Unit: 16}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -60,7 +61,7 @@ func (r *rig) overServer() wire.Server {
 	r.Cleanup(func() { r.stop(p) })
 	c := r.dial("http://" + p.HTTP)
 	ns, err := c.Namespace(r.Context(), "jobs")
-	if err != nil || ns.Unit != 16 || ns.MaxTTL != lease.DefaultTTL || !ns.Layout.Equal(r.s.Layout()) {
+	if err != nil || ns.Unit != 16 || ns.MaxTTL != scope.DefaultTTL || !ns.Layout.Equal(r.s.Layout()) {
 		r.Fatalf("%+v, %v", ns, err)
 	}
 	return c.Server()
@@ -110,7 +111,7 @@ func (r *rig) start(from wire.Server) (running, *remote.Client) {
 // held returns the nodes of the store that are held.
 func (r *rig) held() (nodes []int64) {
 	r.Helper()
-	rs, err := lease.Namespaces(r.st).Leases(r.Context(), "jobs")
+	rs, err := scope.Namespaces(r.st).Leases(r.Context(), "jobs")
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestAgentHasNothingElse(t *testing.T) {
 	if _, err := c.Lease(t.Context(), "other", r.s, nil); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("another namespace: %v", err)
 	}
-	st, err := newStore(t.Context(), "jobs", r.s, &lease.NamespaceOptions{Unit: 16})
+	st, err := newStore(t.Context(), "jobs", r.s, &scope.NamespaceOptions{Unit: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +277,7 @@ func TestAgentOfAChangedNamespace(t *testing.T) {
 	if _, err := src.Next(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(r.st).Delete(t.Context(), "jobs"); err != nil {
+	if _, err := scope.Namespaces(r.st).Delete(t.Context(), "jobs"); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -40,9 +40,9 @@ func (namespaceStore) Add(context.Context, store.Addition) (store.Record, error)
 }
 
 // newStore returns a store that knows the namespace of a source.
-func newStore(ctx context.Context, name string, s *snowfence.Scheme, o *lease.NamespaceOptions) (store.Store, error) {
+func newStore(ctx context.Context, name string, s *snowfence.Scheme, o *scope.NamespaceOptions) (store.Store, error) {
 	m := store.NewMemory()
-	if _, err := lease.Namespaces(m).Create(ctx, name, s, o); err != nil {
+	if _, err := scope.Namespaces(m).Create(ctx, name, s, o); err != nil {
 		return nil, err
 	}
 	return namespaceStore{m}, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/statefile"
 )
@@ -108,13 +109,13 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 		}
 	}
 	for {
-		ns, err := lease.Namespaces(st.Leases).Show(ctx, namespace)
+		ns, err := scope.Namespaces(st.Leases).Show(ctx, namespace)
 		if errors.Is(err, lease.ErrNoNamespace) && (st.Local || namespace == lease.DefaultNamespace) {
 			s, err := o.schemeFor(wanted)
 			if err != nil {
 				return nil, err
 			}
-			if _, err = lease.Namespaces(st.Leases).Create(ctx, namespace, s, nil); errors.Is(err, lease.ErrMismatch) {
+			if _, err = scope.Namespaces(st.Leases).Create(ctx, namespace, s, nil); errors.Is(err, lease.ErrMismatch) {
 				continue // another process was first
 			}
 			return s, err

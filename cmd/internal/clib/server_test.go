@@ -15,6 +15,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/agent"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/sequence"
@@ -36,7 +37,7 @@ func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string
 	t.Helper()
 	c := serve.Config{HTTP: "unix:" + socket, ReadyFor: []string{"jobs"}, Logger: slog.New(slog.DiscardHandler)}
 	a, err := agent.New(t.Context(), &c, lease.Serve(st, s, nil), "jobs", remote.Namespace{
-		Layout: s.Layout(), Unit: 16, MaxTTL: lease.DefaultTTL,
+		Layout: s.Layout(), Unit: 16, MaxTTL: scope.DefaultTTL,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func TestAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := store.NewMemory()
-	if _, err := lease.Namespaces(st).Create(t.Context(), "jobs", s, &lease.NamespaceOptions{Unit: 16}); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "jobs", s, &scope.NamespaceOptions{Unit: 16}); err != nil {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(t.TempDir(), "s")
@@ -114,7 +115,7 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "public", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "public", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, pattern := range map[string]string{"bills": "", "orders": "RE-{year}-{n:6}"} {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -43,7 +43,7 @@ func TestNamespaceThatDoesNotExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st.Leases).Create(t.Context(), "shop", s, nil); err != nil {
+	if _, err := scope.Namespaces(st.Leases).Create(t.Context(), "shop", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err = namespaceScheme(t.Context(), st, "shop", o)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -76,7 +76,7 @@ func lookInUnits(t testing.TB, layout string, unit int64, at time.Time, rs ...st
 	}
 	nodes := int64(1) << l.Bits(snowfence.FieldNode)
 	v := &server.View{
-		Namespace: lease.Namespace{Layout: l, Nodes: snowfence.NodeRange{Until: nodes}, Unit: unit}, Layout: l,
+		Namespace: scope.Namespace{Layout: l, Nodes: snowfence.NodeRange{Until: nodes}, Unit: unit}, Layout: l,
 		From: at, At: at.Add(100 * time.Millisecond),
 	}
 	for _, r := range rs {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
@@ -246,7 +246,7 @@ func (sm *sampler) snapshotFor(id *server.Identity) snapshot {
 		}
 	}
 	for _, ns := range sm.names {
-		if id.Sees(ns.Name) && ns.State != lease.Deleted {
+		if id.Sees(ns.Name) && ns.State != scope.Deleted {
 			v.names.Namespaces = append(v.names.Namespaces, ns)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // nodeUsage is how many nodes of a namespace are held, of those that can be
@@ -36,7 +36,7 @@ func (sm *sampler) countNodes(ctx context.Context) {
 	}
 	there := map[string]bool{}
 	for _, ns := range names {
-		if ns.State == lease.Deleted || ctx.Err() != nil {
+		if ns.State == scope.Deleted || ctx.Err() != nil {
 			continue
 		}
 		there[ns.Name] = true

@@ -11,7 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // State says how a check ended.
@@ -43,7 +43,7 @@ type Case struct {
 	Secrets  []string // files with secrets that settings name
 	StateDir string   // a folder of state files; "" for none
 
-	namespaces []lease.Namespace
+	namespaces []scope.Namespace
 	listErr    error
 }
 
@@ -90,7 +90,7 @@ func Names() (all []string) {
 // Look runs all checks but those with the names left out.
 func Look(ctx context.Context, c *Case, leftOut []string) []Result {
 	if c.Store != nil {
-		c.namespaces, c.listErr = lease.Namespaces(c.Store.Leases).List(ctx)
+		c.namespaces, c.listErr = scope.Namespaces(c.Store.Leases).List(ctx)
 	}
 	var all []Result
 	for _, check := range checks {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -36,7 +36,7 @@ func stored(t *testing.T) *store.Memory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return st

@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
 // identity compares the store with the last store of a namespace.
-func identity(ctx context.Context, c *Case, ns lease.Namespace, _ snowfence.Layout, r *report) error {
+func identity(ctx context.Context, c *Case, ns scope.Namespace, _ snowfence.Layout, r *report) error {
 	now, err := c.Store.Leases.Identity(ctx, ns.Name)
 	same, less := store.Compare(now, ns.Identity)
 	switch {

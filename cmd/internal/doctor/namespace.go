@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 // eachNamespace makes a check of all namespaces from a check of one and its
 // layout.
 func eachNamespace(
-	look func(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout, r *report) error,
+	look func(ctx context.Context, c *Case, ns scope.Namespace, l snowfence.Layout, r *report) error,
 ) func(context.Context, *Case, *report) {
 	return func(ctx context.Context, c *Case, r *report) {
 		switch {
@@ -27,7 +27,7 @@ func eachNamespace(
 			r.unchecked(r.names, "", "there is no namespace")
 		}
 		for _, ns := range c.namespaces {
-			if ns.State == lease.Deleted {
+			if ns.State == scope.Deleted {
 				continue
 			}
 			if err := look(ctx, c, ns, ns.Layout, r); err != nil {
@@ -38,9 +38,9 @@ func eachNamespace(
 }
 
 // namespace looks at the record of a namespace.
-func namespace(_ context.Context, c *Case, ns lease.Namespace, l snowfence.Layout, r *report) error {
+func namespace(_ context.Context, c *Case, ns scope.Namespace, l snowfence.Layout, r *report) error {
 	now := c.Now()
-	if ns.State == lease.Changing {
+	if ns.State == scope.Changing {
 		r.found(NamespaceChanging, ns.Name, "run the change again: it goes on where it stopped",
 			"a change of the namespace has begun and not ended: no node can be leased")
 	}

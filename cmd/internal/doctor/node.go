@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -15,8 +15,8 @@ import (
 const lately = time.Hour
 
 // nodes looks at the nodes of a namespace and at their holders.
-func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout, r *report) error {
-	records, err := lease.Namespaces(c.Store.Leases).Leases(ctx, ns.Name)
+func nodes(ctx context.Context, c *Case, ns scope.Namespace, l snowfence.Layout, r *report) error {
+	records, err := scope.Namespaces(c.Store.Leases).Leases(ctx, ns.Name)
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 
 // hasFunctions reports whether functions in a database make the IDs of a
 // node. Their veto is meant, and stays until they are dropped.
-func hasFunctions(ns lease.Namespace, node int64) bool {
-	return slices.ContainsFunc(ns.Regions, func(r lease.Region) bool {
+func hasFunctions(ns scope.Namespace, node int64) bool {
+	return slices.ContainsFunc(ns.Regions, func(r scope.Region) bool {
 		return r.Functions != nil && !r.Ended && r.Nodes.From == node
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -41,8 +42,8 @@ func newRigOf(t *testing.T, layout string, unit int64) *rig {
 	time.Sleep(27 * 365 * 24 * time.Hour) // synctest begins in 2000
 	l := must(snowfence.ParseLayout(layout))
 	r := &rig{T: t, st: store.NewMemory(), s: must(snowfence.NewScheme(l)), ended: make(chan error, 10)}
-	o := &lease.NamespaceOptions{Unit: unit}
-	if _, err := lease.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
+	o := &scope.NamespaceOptions{Unit: unit}
+	if _, err := scope.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
 		t.Fatal(err)
 	}
 	r.Lessor = lessor.New("me", unit, r.open, lease.Serve(r.st, r.s, nil), func(err error) { r.ended <- err })
@@ -70,7 +71,7 @@ func (r *rig) take(label string) (wire.Lease, error) {
 // units returns how many units are held in the store.
 func (r *rig) units() (n int) {
 	r.Helper()
-	rs, err := lease.Namespaces(r.st).Leases(r.Context(), "n")
+	rs, err := scope.Namespaces(r.st).Leases(r.Context(), "n")
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -349,7 +350,7 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 		r := newRig(t, 8)
 		defer r.Close(t.Context())
 		a := must(r.take("x"))
-		if _, err := lease.Namespaces(r.st).Delete(t.Context(), "n"); err != nil {
+		if _, err := scope.Namespaces(r.st).Delete(t.Context(), "n"); err != nil {
 			t.Fatal(err)
 		}
 		for range 10000 {
@@ -363,8 +364,8 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 		if units := r.Units(); units != nil {
 			t.Errorf("units that were lost: %v", units)
 		}
-		o := &lease.NamespaceOptions{Unit: 8}
-		if _, err := lease.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
+		o := &scope.NamespaceOptions{Unit: 8}
+		if _, err := scope.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.take("x"); errors.Is(err, lease.ErrEnded) {
@@ -390,7 +391,7 @@ func TestLessorsEnd(t *testing.T) {
 		if err := other.Release(t.Context(), a.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
 			t.Error(err)
 		}
-		if _, err := lease.Namespaces(r.st).Delete(t.Context(), "n"); err != nil {
+		if _, err := scope.Namespaces(r.st).Delete(t.Context(), "n"); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

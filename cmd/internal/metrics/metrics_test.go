@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+
+	"connectrpc.com/connect"
 )
 
 // patience is how long a test waits for what should happen in a moment.
@@ -46,8 +47,8 @@ func TestRequestsAreTimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := &lease.NamespaceOptions{MaxTTL: time.Minute}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", scheme, limits); err != nil {
+	limits := &scope.NamespaceOptions{MaxTTL: time.Minute}
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", scheme, limits); err != nil {
 		t.Fatal(err)
 	}
 	p, err := serve.Start(t.Context(), serve.Config{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0", TTL: time.Minute}, st)

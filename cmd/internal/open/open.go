@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
@@ -46,7 +47,7 @@ func (s *Store) TTL(ctx context.Context, namespace string) (time.Duration, error
 	if !s.Local {
 		return 0, nil
 	}
-	ns, err := lease.Namespaces(s.Leases).Show(ctx, namespace)
+	ns, err := scope.Namespaces(s.Leases).Show(ctx, namespace)
 	if errors.Is(err, lease.ErrNoNamespace) {
 		return LocalTTL, nil
 	}

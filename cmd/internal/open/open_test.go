@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 func TestOpen(t *testing.T) {
@@ -32,7 +32,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.Namespaces(st.Leases).Create(t.Context(), "default", s, nil); err != nil {
+		if _, err := scope.Namespaces(st.Leases).Create(t.Context(), "default", s, nil); err != nil {
 			t.Errorf("%s: %v", rawURL, err)
 		}
 		if !st.Local || st.Volatile != (file == "") {

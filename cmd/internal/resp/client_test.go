@@ -15,7 +15,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
@@ -390,7 +390,7 @@ func TestNamespaceChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "n", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	svc := server.New(st, server.Options{TTL: 500 * time.Millisecond})

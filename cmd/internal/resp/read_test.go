@@ -18,7 +18,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -38,7 +38,7 @@ func pipeTo(t *testing.T, cfg Config, wrap func(net.Conn) net.Conn) *pipe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", sc, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", sc, nil); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Service = server.New(st, server.Options{Lead: 100_000})

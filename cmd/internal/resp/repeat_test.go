@@ -8,7 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -23,7 +23,7 @@ func TestRepeatedCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.Namespaces(st).Create(t.Context(), name, s, nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(t.Context(), name, s, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -25,7 +25,7 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		cfg.Service = server.New(st, server.Options{})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
@@ -48,7 +48,7 @@ func FuzzConnection(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(context.Background(), "default", sc, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(context.Background(), "default", sc, nil); err != nil {
 		f.Fatal(err)
 	}
 	for name, d := range map[string]sequence.Definition{"orders": {}, "strict": {Mode: sequence.Strict}} {

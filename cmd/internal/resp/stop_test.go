@@ -10,7 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -22,7 +22,7 @@ func TestStopIsTheReasonOfCommandsThatWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	service := server.New(st, server.Options{MaxWait: time.Hour, Block: 1})

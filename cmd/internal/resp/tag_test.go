@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // A tag is in each ID of a command, and in no command after it.
@@ -16,7 +16,7 @@ func TestTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(srv.cfg.Service.Store()).Create(t.Context(), "orders", scheme, nil); err != nil {
+	if _, err := scope.Namespaces(srv.cfg.Service.Store()).Create(t.Context(), "orders", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
 	p := dial(t, addr)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // What next and stream write in a form, decode reads in that form, as the
@@ -90,7 +90,7 @@ func TestNextAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "past", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "past", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	status := func(query string, code int, words string) {
@@ -102,7 +102,7 @@ func TestNextAt(t *testing.T) {
 	}
 	const at = "past/next?at=2019-05-17T08:30:00Z"
 	status(at, 422, "allow it")
-	if _, err := lease.Namespaces(st).AllowBackfill(t.Context(), "past", 0); err != nil {
+	if _, err := scope.Namespaces(st).AllowBackfill(t.Context(), "past", 0); err != nil {
 		t.Fatal(err)
 	}
 	status(at, 200, `{"ids":["578861767065600000"]}`)
@@ -117,7 +117,7 @@ func TestNextAt(t *testing.T) {
 	status("past/next?at=2999-01-01T00:00:00Z", 400, "in the future")
 	status("default/next?at=2019-05-17T08:30:00Z", 422, "allow it")
 	status("past/next?n=3", 200, "ids")
-	if _, err := lease.Namespaces(st).BackfillNodes(t.Context(), "past", snowfence.NodeRange{
+	if _, err := scope.Namespaces(st).BackfillNodes(t.Context(), "past", snowfence.NodeRange{
 		From:  2,
 		Until: 3,
 	}); err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -33,8 +33,8 @@ func start(t testing.TB) *face {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leasable := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1000}} // tests name others
-	if _, err := lease.Namespaces(st).Create(context.Background(), "default", s, leasable); err != nil {
+	leasable := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1000}} // tests name others
+	if _, err := scope.Namespaces(st).Create(context.Background(), "default", s, leasable); err != nil {
 		t.Fatal(err)
 	}
 	f := &face{TB: t, mux: http.NewServeMux(), service: server.New(st, server.Options{}), who: server.Open().Anyone()}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -22,7 +22,7 @@ func FuzzRequest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
 		f.Fatal(err)
 	}
 	service := server.New(st, server.Options{})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 )
@@ -23,7 +23,7 @@ func TestPastOverRPC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	c := client(t, serve(t, st, server.Options{}))
@@ -32,7 +32,7 @@ func TestPastOverRPC(t *testing.T) {
 	if err := c.FillAt(t.Context(), ids, want); err == nil {
 		t.Error("IDs for the past of a namespace that does not allow them")
 	}
-	if _, err := lease.Namespaces(st).AllowBackfill(t.Context(), "orders", 0); err != nil {
+	if _, err := scope.Namespaces(st).AllowBackfill(t.Context(), "orders", 0); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[snowfence.ID]bool{}

@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -87,7 +88,7 @@ func memory(t testing.TB) *store.Memory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(context.Background(), "n", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(context.Background(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return st
@@ -110,7 +111,7 @@ func TestRemotePassesByStrangers(t *testing.T) {
 	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err == nil {
-		_, err = lease.Namespaces(st).Create(t.Context(), "default", s, nil)
+		_, err = scope.Namespaces(st).Create(t.Context(), "default", s, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

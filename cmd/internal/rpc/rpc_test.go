@@ -15,13 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+
+	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -48,7 +49,7 @@ func start(t *testing.T, names ...string) *rig {
 		t.Fatal(err)
 	}
 	for _, name := range append(names, "default") {
-		if _, err := lease.Namespaces(st).Create(t.Context(), name, s, nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(t.Context(), name, s, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -310,10 +311,10 @@ func TestTags(t *testing.T) {
 	w := start(t)
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("scatter=1,tag=2,time=41,node=8,seq=8,first=4"))
 	if err == nil {
-		_, err = lease.Namespaces(w.service.Store()).Create(t.Context(), "orders", scheme, nil)
+		_, err = scope.Namespaces(w.service.Store()).Create(t.Context(), "orders", scheme, nil)
 	}
 	if err == nil {
-		_, err = lease.Namespaces(w.service.Store()).AllowBackfill(t.Context(), "orders", 0)
+		_, err = scope.Namespaces(w.service.Store()).AllowBackfill(t.Context(), "orders", 0)
 	}
 	if err != nil {
 		t.Fatal(err)

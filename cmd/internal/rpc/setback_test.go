@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -102,7 +103,7 @@ func TestSetBackBehindAServer(t *testing.T) {
 	for name, id := range map[string]string{"same identity": "one", "another": "two"} {
 		t.Run(name, func(t *testing.T) {
 			st := &restorable{Memory: memory(t), id: "one"}
-			if _, err := lease.Namespaces(st).Confirm(t.Context(), "n"); err != nil {
+			if _, err := scope.Namespaces(st).Confirm(t.Context(), "n"); err != nil {
 				t.Fatal(err)
 			}
 			s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
@@ -133,7 +134,7 @@ func TestSetBackBehindAServer(t *testing.T) {
 			restore(id)
 			until(t, "it goes on above what it was granted",
 				func() bool { g := l.Status().Grant; return g.From >= used.Until })
-			ns, err := lease.Namespaces(st).Show(t.Context(), "n")
+			ns, err := scope.Namespaces(st).Show(t.Context(), "n")
 			if err != nil || ns.Floor < used.Until || ns.Identity != id {
 				t.Errorf("granted was %+v, and the namespace is %+v: %v", used, ns, err)
 			}
@@ -189,7 +190,7 @@ func TestRotationBehindAServer(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
-	if ns, err := lease.Namespaces(st).Show(t.Context(), "orders"); err != nil || len(ns.Keys) != 2 ||
+	if ns, err := scope.Namespaces(st).Show(t.Context(), "orders"); err != nil || len(ns.Keys) != 2 ||
 		ns.Keys[1] != b.ID() {
 		t.Errorf("the namespace knows %q: %v", ns.Keys, err)
 	}

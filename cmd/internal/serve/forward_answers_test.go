@@ -11,15 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+
+	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 )
 
@@ -88,7 +90,7 @@ func serveStranger(
 // ticketOf returns a ticket of a lessor of another process.
 func ticketOf(t *testing.T, st store.Store, name string) wire.Ticket {
 	t.Helper()
-	ns, err := lease.Namespaces(st).Show(t.Context(), "many")
+	ns, err := scope.Namespaces(st).Show(t.Context(), "many")
 	if err != nil {
 		t.Fatal(err)
 	}

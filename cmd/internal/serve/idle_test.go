@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // After an hour without requests for IDs, a server was ready without a
@@ -36,7 +36,7 @@ func TestReadyServersHaveALease(t *testing.T) {
 			}
 		}
 		for node := range int64(1024) {
-			if _, err := lease.Namespaces(st).Veto(t.Context(), "default", node, "for a test"); err != nil {
+			if _, err := scope.Namespaces(st).Veto(t.Context(), "default", node, "for a test"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -21,13 +21,13 @@ func laterStore(t *testing.T) *cutStore {
 	if err != nil {
 		t.Fatal(err)
 	}
-	few := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 16}, MaxTTL: time.Hour}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, few); err != nil {
+	few := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 16}, MaxTTL: time.Hour}
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, few); err != nil {
 		t.Fatal(err)
 	}
 	all, unused := snowfence.NodeRange{Until: s.Nodes()}, time.Now().Add(30*time.Minute)
-	if _, err := lease.Namespaces(st).Change(t.Context(), "default",
-		nil, &lease.NamespaceOptions{Nodes: all, Unused: unused}); err != nil {
+	if _, err := scope.Namespaces(st).Change(t.Context(), "default",
+		nil, &scope.NamespaceOptions{Nodes: all, Unused: unused}); err != nil {
 		t.Fatal(err)
 	}
 	return st
@@ -74,7 +74,7 @@ func TestGrantInTheFutureOfAnotherNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	p, logs := start(t, Config{ReadyFor: []string{"orders"}, MaxWait: time.Millisecond}, st)

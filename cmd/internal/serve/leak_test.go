@@ -8,12 +8,13 @@ import (
 	"sync"
 	"testing"
 
-	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+
+	"connectrpc.com/connect"
 )
 
 // A busy server tells nobody the secret of an encrypted namespace, and no
@@ -37,7 +38,7 @@ func TestNothingLeaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.Namespaces(st).Create(t.Context(), "hidden", s, nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(t.Context(), "hidden", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		p, logs := start(t, Config{

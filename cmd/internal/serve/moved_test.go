@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -22,11 +22,11 @@ func TestMovedNamespaceHasNoLease(t *testing.T) {
 	}
 	eventually(t, "a lease", held("1"))
 	here, there := store.Place{Store: st, Name: "here"}, store.Place{Store: next, Name: "there"}
-	if err := lease.Move(t.Context(), "default", here, there); err != nil {
+	if err := scope.Move(t.Context(), "default", here, there); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "no lease", held("0"))
-	if err := lease.Move(t.Context(), "default", there, here); err != nil {
+	if err := scope.Move(t.Context(), "default", there, here); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a lease, after the move was undone", held("1"))

@@ -30,7 +30,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -117,7 +117,7 @@ func newStore(t *testing.T) *cutStore {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return st

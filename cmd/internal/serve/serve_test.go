@@ -17,7 +17,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -106,7 +106,7 @@ func TestReadyFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "ready", func() bool { return p.Ready() == nil })

@@ -11,9 +11,10 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/view"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+
 	"google.golang.org/protobuf/proto"
 )
 
@@ -157,7 +158,7 @@ func TestRecordsOfServersAreHidden(t *testing.T) {
 			}
 		}
 	}
-	if l, err := lease.Namespaces(st).List(t.Context()); err != nil || len(l) != 1 {
+	if l, err := scope.Namespaces(st).List(t.Context()); err != nil || len(l) != 1 {
 		t.Errorf("%v, %v", l, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 )
@@ -23,8 +24,8 @@ func unitStore(t *testing.T) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &lease.NamespaceOptions{Unit: 64}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "many", s, o); err != nil {
+	o := &scope.NamespaceOptions{Unit: 64}
+	if _, err := scope.Namespaces(st).Create(t.Context(), "many", s, o); err != nil {
 		t.Fatal(err)
 	}
 	return st

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -23,13 +23,13 @@ func TestVetoedNodesCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	few := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 4}}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "n", s, few); err != nil {
+	few := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 4}}
+	if _, err := scope.Namespaces(st).Create(t.Context(), "n", s, few); err != nil {
 		t.Fatal(err)
 	}
 	service := newService(t, st, Options{})
 	for node := range int64(3) {
-		if _, err := lease.Namespaces(st).Veto(t.Context(), "n", node, "its rack is on fire"); err != nil {
+		if _, err := scope.Namespaces(st).Veto(t.Context(), "n", node, "its rack is on fire"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestUnitsCountTheirNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if _, err := lease.Namespaces(st).Change(t.Context(), "n", nil, &lease.NamespaceOptions{Unit: 8}); err != nil {
+		if _, err := scope.Namespaces(st).Change(t.Context(), "n", nil, &scope.NamespaceOptions{Unit: 8}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -32,8 +33,8 @@ func TestNodesThatNobodyElseCanUseCount(t *testing.T) {
 func spend(t *testing.T, limit int, unit int64) {
 	afterEpoch()
 	st := newStore(t)
-	o := &lease.NamespaceOptions{Unit: unit, Nodes: snowfence.NodeRange{Until: 128}}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), o); err != nil {
+	o := &scope.NamespaceOptions{Unit: unit, Nodes: snowfence.NodeRange{Until: 128}}
+	if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), o); err != nil {
 		t.Fatal(err)
 	}
 	s, id := newService(t, st, Options{}), limited(t, limit, VerbLease)
@@ -107,8 +108,8 @@ func TestUsersOfAHostHaveAQuarterOfAUnit(t *testing.T) {
 func share(t *testing.T, unit int64) {
 	afterEpoch()
 	st := newStore(t)
-	if _, err := lease.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"),
-		&lease.NamespaceOptions{Unit: unit}); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"),
+		&scope.NamespaceOptions{Unit: unit}); err != nil {
 		t.Fatal(err)
 	}
 	s, a := newService(t, st, Options{}), NewHostAuth(int(unit/4))

@@ -8,11 +8,12 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // describe returns a namespace as callers see it.
-func describe(ns lease.Namespace, err error) (*pb.Namespace, error) {
+func describe(ns scope.Namespace, err error) (*pb.Namespace, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -29,9 +30,9 @@ func (s *Service) ListNamespaces(
 ) (*pb.ListNamespacesResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	var list []lease.Namespace
+	var list []scope.Namespace
 	if err := s.reserveList(CallerOf(ctx), &s.lists.namespaces, func() (n int, err error) {
-		list, err = lease.Namespaces(s.store).List(ctx)
+		list, err = scope.Namespaces(s.store).List(ctx)
 		return len(list), err
 	}); err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (s *Service) ListNamespaces(
 func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest) (*pb.Namespace, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	out, err := describe(lease.Namespaces(s.store).Show(ctx, m.Name))
+	out, err := describe(scope.Namespaces(s.store).Show(ctx, m.Name))
 	if err != nil || !m.Secrets {
 		return out, err
 	}
@@ -69,7 +70,7 @@ func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest)
 // wantedNodes returns the nodes that a request names; the zero value where
 // it names none. have are the nodes that can be leased, or nil, and all are
 // the layout's.
-func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
+func wantedNodes(first, last *int64, have *scope.Namespace, all int64) (snowfence.NodeRange, error) {
 	if first == nil && last == nil {
 		return snowfence.NodeRange{}, nil
 	}
@@ -111,7 +112,7 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	if err != nil {
 		return nil, err
 	}
-	ns, err := lease.Namespaces(s.store).Create(ctx, m.Name, sc, &lease.NamespaceOptions{
+	ns, err := scope.Namespaces(s.store).Create(ctx, m.Name, sc, &scope.NamespaceOptions{
 		Nodes: nodes, Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
 	})
 	if err == nil && (have == nil || have.Generation != ns.Generation) {
@@ -122,8 +123,8 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 
 // findNamespace returns a namespace, deleted ones too; nil where there is
 // none.
-func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namespace, error) {
-	ns, err := lease.Namespaces(s.store).Show(ctx, name)
+func (s *Service) findNamespace(ctx context.Context, name string) (*scope.Namespace, error) {
+	ns, err := scope.Namespaces(s.store).Show(ctx, name)
 	if errors.Is(err, lease.ErrNoNamespace) {
 		return nil, nil
 	}
@@ -137,12 +138,12 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	name := m.Name
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	have, err := lease.Namespaces(s.store).Show(ctx, name)
+	have, err := scope.Namespaces(s.store).Show(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	layout := have.Layout
-	o := &lease.NamespaceOptions{
+	o := &scope.NamespaceOptions{
 		Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
 	}
 	switch {
@@ -165,7 +166,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if o.Nodes, err = wantedNodes(m.FirstNode, m.LastNode, known, all); err != nil {
 		return nil, err
 	}
-	ns, err := lease.Namespaces(s.store).Change(ctx, name, to, o)
+	ns, err := scope.Namespaces(s.store).Change(ctx, name, to, o)
 	if err == nil && (!ns.Layout.Equal(have.Layout) || ns.Unit != have.Unit) {
 		// with other nodes, leases find others by themselves
 		s.readAnew(name)
@@ -198,7 +199,7 @@ func (s *Service) DeleteNamespace(
 				name, l.Node, l.Label)
 		}
 	}
-	if _, err := lease.Namespaces(s.store).Delete(ctx, name); err != nil {
+	if _, err := scope.Namespaces(s.store).Delete(ctx, name); err != nil {
 		return nil, err
 	}
 	s.readAnew(name)

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -223,7 +224,7 @@ func TestOneNodeOfTheLeases(t *testing.T) {
 	st := newStore(t, "orders")
 	s := newService(t, st, Options{})
 	for node := range int64(3) {
-		if _, err := lease.Namespaces(st).Veto(t.Context(), "orders", node, "test"); err != nil {
+		if _, err := scope.Namespaces(st).Veto(t.Context(), "orders", node, "test"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/view"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
@@ -57,9 +57,9 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 
 // ReleaseNode frees the node of a holder that is gone. A holder that lives
 // loses it at its next renewal and takes another; the ticks of its grant
-// stay its own. See [lease.Operator.Release].
+// stay its own. See [scope.Operator.Release].
 func (s *Service) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
-	return s.editNode(ctx, m.Namespace, m.Node, lease.Operator.Release)
+	return s.editNode(ctx, m.Namespace, m.Node, scope.Operator.Release)
 }
 
 // Veto keeps a node from being leased, and takes it from its holder as
@@ -69,7 +69,7 @@ func (s *Service) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, e
 		return nil, Errorf(Invalid, "the reason has %d bytes: say it in %d at most", len(m.Reason), longestReason)
 	}
 	return s.editNode(ctx, m.Namespace, m.Node, func(
-		op lease.Operator, ctx context.Context, namespace string, node int64,
+		op scope.Operator, ctx context.Context, namespace string, node int64,
 	) (store.Record, error) {
 		return op.Veto(ctx, namespace, node, m.Reason)
 	})
@@ -80,7 +80,7 @@ const longestReason = 1000
 
 // editNode changes the record of a node, and returns it as it is then.
 func (s *Service) editNode(ctx context.Context, namespace string, node int64,
-	edit func(lease.Operator, context.Context, string, int64) (store.Record, error),
+	edit func(scope.Operator, context.Context, string, int64) (store.Record, error),
 ) (*pb.LeaseInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -91,7 +91,7 @@ func (s *Service) editNode(ctx context.Context, namespace string, node int64,
 	if last := v.Layout.Capacity().Nodes - 1; node < 0 || uint64(node) > last {
 		return nil, Errorf(Invalid, "node %d: the layout of namespace %q has nodes 0 to %d", node, namespace, last)
 	}
-	r, err := edit(lease.Namespaces(s.store), ctx, namespace, node)
+	r, err := edit(scope.Namespaces(s.store), ctx, namespace, node)
 	switch {
 	case err != nil:
 		return nil, err

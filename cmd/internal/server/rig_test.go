@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -94,7 +94,7 @@ func scheme(t *testing.T, layout string) *snowfence.Scheme {
 
 func create(t *testing.T, st store.Store, name, layout string) {
 	t.Helper()
-	if _, err := lease.Namespaces(st).Create(t.Context(), name, scheme(t, layout), &lease.NamespaceOptions{
+	if _, err := scope.Namespaces(st).Create(t.Context(), name, scheme(t, layout), &scope.NamespaceOptions{
 		MaxTTL: 10 * time.Minute,
 	}); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func until(t *testing.T, what string, ok func() bool) {
 // held returns how many nodes of a namespace are held.
 func held(t *testing.T, st store.Store, name string) (n int) {
 	t.Helper()
-	rs, err := lease.Namespaces(st).Leases(context.Background(), name)
+	rs, err := scope.Namespaces(st).Leases(context.Background(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/view"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
@@ -23,8 +23,8 @@ func addEnds(ctx context.Context, st store.Store, now time.Time, list []*pb.Serv
 	if !slices.ContainsFunc(list, func(one *pb.ServerInfo) bool { return len(one.Nodes) > 0 }) {
 		return nil
 	}
-	known := map[string]lease.Namespace{}
-	all, err := lease.Namespaces(st).List(ctx)
+	known := map[string]scope.Namespace{}
+	all, err := scope.Namespaces(st).List(ctx)
 	if err != nil {
 		return fmt.Errorf("listing the namespaces of the servers: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
@@ -205,7 +206,7 @@ func TestServersThatAreNotWell(t *testing.T) {
 			t.Errorf("well: %v", one)
 		}
 		for node := range int64(1024) {
-			if _, err := lease.Namespaces(st).Veto(t.Context(), "orders", node, "test"); err != nil {
+			if _, err := scope.Namespaces(st).Veto(t.Context(), "orders", node, "test"); err != nil {
 				t.Fatal(err)
 			}
 		}

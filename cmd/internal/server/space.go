@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -91,11 +92,11 @@ func (sp *Space) loadNamespace(ctx context.Context) error {
 // readNamespace returns the scheme of the namespace as the store has it,
 // and its unit.
 func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit int64, _ error) {
-	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
+	ns, err := scope.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
 		return nil, 0, err
 	}
-	if ns.State == lease.Deleted {
+	if ns.State == scope.Deleted {
 		return nil, 0, fmt.Errorf("namespace %q: %w: it was deleted", sp.Name, lease.ErrNoNamespace)
 	}
 	l := ns.Layout
@@ -117,10 +118,10 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 		return nil, 0, Errorf(Refused, "namespace %q is encrypted with other secrets than the server has for it",
 			sp.Name)
 	}
-	if l.Bits(snowfence.FieldKey) > 0 && ns.State == lease.Active {
+	if l.Bits(snowfence.FieldKey) > 0 && ns.State == scope.Active {
 		// A secret that is new among the server's secrets is made known, so
 		// that holders elsewhere may use it.
-		_, err = lease.Namespaces(sp.service.store).Create(ctx, sp.Name, s, nil)
+		_, err = scope.Namespaces(sp.service.store).Create(ctx, sp.Name, s, nil)
 		if errors.Is(err, snowfence.ErrKey) {
 			err = kindError{Refused, err}
 		}
@@ -197,7 +198,7 @@ func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, erro
 	if err := sp.service.checkRecord(ctx); err != nil {
 		return nil, err
 	}
-	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
+	ns, err := scope.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
 		if errors.Is(err, lease.ErrNoNamespace) {
 			sp.service.forgetSpace(sp)
@@ -276,7 +277,7 @@ func (sp *Space) settingNodes(ctx context.Context, s *snowfence.Scheme) (all sno
 // openBlock leases a block of nodes, with the ttl of the settings or the
 // longest of the namespace.
 func (sp *Space) openBlock(
-	ctx context.Context, s *snowfence.Scheme, ns lease.Namespace, within snowfence.NodeRange, block int,
+	ctx context.Context, s *snowfence.Scheme, ns scope.Namespace, within snowfence.NodeRange, block int,
 ) (*lease.Lease, error) {
 	o := sp.service.opts
 	if o.TTL > ns.MaxTTL {
@@ -300,7 +301,7 @@ func (sp *Space) openBlock(
 
 // blockSize returns how many nodes of a namespace a server leases for
 // itself.
-func blockSize(want int, ns lease.Namespace) int {
+func blockSize(want int, ns scope.Namespace) int {
 	if want > 0 {
 		return want
 	}

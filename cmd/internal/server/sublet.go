@@ -8,6 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -49,7 +50,7 @@ func (sp *Space) openUnit(
 	if err := s.checkRecord(ctx); err != nil {
 		return nil, err
 	}
-	ns, err := lease.Namespaces(s.store).Show(ctx, sp.Name)
+	ns, err := scope.Namespaces(s.store).Show(ctx, sp.Name)
 	if err == nil && within == (snowfence.NodeRange{}) {
 		within, err = sp.settingNodes(ctx, sp.Scheme())
 	}

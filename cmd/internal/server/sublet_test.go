@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -18,8 +19,8 @@ import (
 func inUnits(t *testing.T) *slowStore {
 	t.Helper()
 	st := newStore(t)
-	o := &lease.NamespaceOptions{Unit: 8, MaxTTL: 90 * time.Second}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), o); err != nil {
+	o := &scope.NamespaceOptions{Unit: 8, MaxTTL: 90 * time.Second}
+	if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), o); err != nil {
 		t.Fatal(err)
 	}
 	return st
@@ -109,7 +110,7 @@ func TestSingleNodesAreSublet(t *testing.T) {
 
 func leasesOf(t *testing.T, st store.Store) []store.Record {
 	t.Helper()
-	rs, err := lease.Namespaces(st).Leases(t.Context(), "n")
+	rs, err := scope.Namespaces(st).Leases(t.Context(), "n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestSubleasesFollowTheNamespace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.Namespaces(st).Change(t.Context(), "n", nil, &lease.NamespaceOptions{Unit: 1}); err != nil {
+		if _, err := scope.Namespaces(st).Change(t.Context(), "n", nil, &scope.NamespaceOptions{Unit: 1}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/view"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
@@ -45,7 +45,7 @@ type Watched struct {
 
 // View is all leases of a namespace at one time. It never changes.
 type View struct {
-	Namespace lease.Namespace
+	Namespace scope.Namespace
 	Layout    snowfence.Layout
 	From, At  time.Time // when reading began and ended
 	Leases    []Lease   // by node
@@ -65,7 +65,7 @@ type Lease struct {
 // newView returns a view that has no leases yet.
 func (s *Service) newView(ctx context.Context, namespace string) (v *View, err error) {
 	v = &View{From: s.now(), version: 1}
-	if v.Namespace, err = lease.Namespaces(s.store).Show(ctx, namespace); err != nil {
+	if v.Namespace, err = scope.Namespaces(s.store).Show(ctx, namespace); err != nil {
 		return nil, err
 	}
 	v.Layout = v.Namespace.Layout

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -88,7 +88,7 @@ func TestServerLooksBeforeItGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "n", scheme, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
 	s := New(st, Options{Label: "a"})

@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Namespace returns a namespace.
-func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
+func Namespace(ns scope.Namespace) (*pb.Namespace, error) {
 	l := ns.Layout
 	out := &pb.Namespace{
 		Name: ns.Name, Layout: l.String(), Fingerprint: ns.Fingerprint, FirstNode: ns.Nodes.From,
@@ -50,7 +51,7 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 
 // Current returns the record of a node without an earlier layout's grant:
 // its ticks are of that layout, and the namespace's floor is above them.
-func Current(r store.Record, ns lease.Namespace) store.Record {
+func Current(r store.Record, ns scope.Namespace) store.Record {
 	if r.Generation < ns.Since {
 		r.Holder, r.From, r.Until = "", ns.Floor, ns.Floor
 	}
@@ -59,10 +60,10 @@ func Current(r store.Record, ns lease.Namespace) store.Record {
 
 // Inside reports whether a record is of a node inside a unit. Such a record
 // is older than the present unit, and counts no more.
-func Inside(r store.Record, ns lease.Namespace) bool { return r.Node&(ns.Unit-1) != 0 }
+func Inside(r store.Record, ns scope.Namespace) bool { return r.Node&(ns.Unit-1) != 0 }
 
 // Lease returns the present state in the record of a unit.
-func Lease(r store.Record, ns lease.Namespace, l snowfence.Layout, now time.Time) *pb.LeaseInfo {
+func Lease(r store.Record, ns scope.Namespace, l snowfence.Layout, now time.Time) *pb.LeaseInfo {
 	r = Current(r, ns)
 	until := max(r.Until, ns.Floor)
 	out := &pb.LeaseInfo{

@@ -20,9 +20,13 @@ var Path = slices.Concat(
 	whole(".", "close fence fill generator region local next position refresh reserve"),
 	whole("statefile", "folder statefile content part write flock"),
 	whole("lease", `
-		grant clock skew limits acquire renew release lost rollback claim register open open_server lease keep close
-		serve serve_claim ticket sublet sublets served served_acquire namespace_record namespace keys create change
-		change_proof identity past past_counts past_store reserved manage shutdown_all
+		grant clock acquire renew release lost rollback claim register open lease keep close serve serve_claim
+		ticket sublet sublets served served_acquire past past_counts past_store shutdown_all
+	`),
+	whole("lease/scope", "namespace_record namespace admit limits create change change_proof"),
+	some("lease/scope/reserved.go", `
+		Operator.AllowBackfill Operator.NoteOthers Operator.BackfillNodes Operator.NoteRollback Namespace.notAllowed
+		Namespace.reserve Namespace.Fills Namespace.NoteUsed showMilli
 	`),
 	whole("lease/internal/ticket", "ticket signer"),
 	whole("lease/store", "add records store text identity group group_batcher"),
@@ -33,13 +37,16 @@ var Path = slices.Concat(
 	whole("cmd/internal/lessor", "lessor units"),
 	whole("cmd/internal/rpc", "forward"),
 	some("lease/find.go", "finder.allowed storeClaim.within"),
-	some("lease/operator.go", "Operator.Show Operator.List Operator.Confirm"),
-	some("lease/region.go", `
+	some("lease/scope/operator.go", `
+		Operator.Show Operator.List Operator.Confirm Operator.Leases Operator.Release Operator.Veto edit
+	`),
+	some("lease/internal/fault/fault.go", "CheckedClock CompareClocks"),
+	some("lease/scope/region.go", `
 		Namespace.region Namespace.key Namespace.add Namespace.fits Namespace.each Namespace.end Namespace.begin
 		Namespace.addLeases Namespace.addReserved Namespace.uncovered Namespace.Uncovered Namespace.layouts
 		Namespace.History
 	`),
-	some("lease/region_functions.go", "ofFunctions Namespace.withoutFunctions"),
+	some("lease/scope/region_functions.go", "ofFunctions Namespace.withoutFunctions"),
 	some("lease/store/memory.go", "Memory.Swap Memory.Suspect"),
 	some("lease/past_layouts.go", `
 		pastEra.holds pastSecond.holds pastSecond.capacity pastSecond.parts slotOf Backfill.servable

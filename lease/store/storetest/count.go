@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -120,9 +120,9 @@ func testSequenceKeys(w *world) {
 			w.Errorf("List(%+v): %+v, want %+v", c, got, c.want)
 		}
 	}
-	spaces, err := lease.Namespaces(w.st.Store).List(w.ctx)
+	spaces, err := scope.Namespaces(w.st.Store).List(w.ctx)
 	w.mustNot(err)
-	held, err := lease.Namespaces(w.st.Store).Leases(w.ctx, name)
+	held, err := scope.Namespaces(w.st.Store).Leases(w.ctx, name)
 	w.mustNot(err)
 	if len(spaces) != 1 || spaces[0].Name != name || len(held) != 0 {
 		w.Errorf("namespaces %v with nodes %v, want %s alone", spaces, held, name)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -106,7 +106,7 @@ func testChangeFloors(w *world) {
 		}
 		return nil
 	})
-	ns, err := lease.Namespaces(w.st).Change(w.ctx, name, to, &lease.NamespaceOptions{Force: true})
+	ns, err := scope.Namespaces(w.st).Change(w.ctx, name, to, &scope.NamespaceOptions{Force: true})
 	w.mustNot(err)
 	if u.sealed() != 1 {
 		w.Errorf("sealed %d times", u.sealed())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // testChange changes the layout while others renew: no grant of the old
@@ -32,7 +33,7 @@ func testChange(w *world) {
 		})
 	}
 	time.Sleep(20 * time.Millisecond)
-	ns, err := lease.Namespaces(w.st).Change(w.ctx, name, to, &lease.NamespaceOptions{Force: true})
+	ns, err := scope.Namespaces(w.st).Change(w.ctx, name, to, &scope.NamespaceOptions{Force: true})
 	w.mustNot(err)
 	wg.Wait()
 	for _, u := range users {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -32,9 +32,9 @@ func testPast(w *world) {
 	if !slices.Equal(got, want) {
 		w.Errorf("List below all nodes:\n got %+v\nwant %+v", got, want)
 	}
-	held, err := lease.Namespaces(w.st.Store).Leases(w.ctx, name)
+	held, err := scope.Namespaces(w.st.Store).Leases(w.ctx, name)
 	w.mustNot(err)
-	spaces, err := lease.Namespaces(w.st.Store).List(w.ctx)
+	spaces, err := scope.Namespaces(w.st.Store).List(w.ctx)
 	w.mustNot(err)
 	if after, err := w.st.Store.Identity(w.ctx, name); err != nil || after != before {
 		w.Errorf("counts gave the store another identity: %q, before %q, %v", after, before, err)

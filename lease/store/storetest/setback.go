@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -81,7 +81,7 @@ func testSetBack(w *world) {
 				c.from, top, now+ttl.Milliseconds())
 		}
 	}
-	ns, err := lease.Namespaces(w.st).Show(w.ctx, name)
+	ns, err := scope.Namespaces(w.st).Show(w.ctx, name)
 	w.mustNot(err)
 	if ns.Generation > 3 {
 		w.Errorf("three holders saw the store rolled back and raised its floor again and again, to generation %d",

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // testStorm has many leases of all kinds, faults of all kinds and operators
@@ -74,7 +74,7 @@ func testStorm(w *world) {
 	wg.Go(func() {
 		for range 10 {
 			time.Sleep(10 * time.Millisecond)
-			_, _ = lease.Namespaces(w.st).Release(w.ctx, name, 5)
+			_, _ = scope.Namespaces(w.st).Release(w.ctx, name, 5)
 		}
 	})
 	wg.Wait()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // user is a lease with the simplest generator there can be: one ID a tick.
@@ -25,8 +26,8 @@ type user struct {
 }
 
 // wide returns options of a namespace with grants far ahead of the clock.
-func wide() *lease.NamespaceOptions {
-	return &lease.NamespaceOptions{MaxTTL: 24 * time.Hour, MaxSkew: ttl}
+func wide() *scope.NamespaceOptions {
+	return &scope.NamespaceOptions{MaxTTL: 24 * time.Hour, MaxSkew: ttl}
 }
 
 // optionsOf of a lease in this world, with a clock that is off by skew.

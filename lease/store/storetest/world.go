@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -38,7 +38,7 @@ func newWorld(t *testing.T, st store.Store) *world {
 	t.Cleanup(cancel)
 	w.ctx = ctx
 	w.scheme = w.newScheme("time=41,node=4,seq=10,epoch=2025-01-01,tick=1ms")
-	if _, err := lease.Namespaces(w.st).Create(ctx, name, w.scheme, wide()); err != nil {
+	if _, err := scope.Namespaces(w.st).Create(ctx, name, w.scheme, wide()); err != nil {
 		t.Fatal(err)
 	}
 	return w

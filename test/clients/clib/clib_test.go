@@ -12,11 +12,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/servers"
+
 	_ "modernc.org/sqlite"
 )
 
@@ -152,7 +153,7 @@ func TestLossWhileRingsRun(t *testing.T) {
 	t.Parallel()
 	url, st := newStore(t)
 	lose(t, check(t), url, "shop", func() {
-		if _, err := lease.Namespaces(st).Delete(t.Context(), "shop"); err != nil {
+		if _, err := scope.Namespaces(st).Delete(t.Context(), "shop"); err != nil {
 			t.Error(err)
 		}
 	})

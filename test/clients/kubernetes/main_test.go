@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -21,8 +22,8 @@ func namespace(t *testing.T, st store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s,
-		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 5, Until: 6}}); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s,
+		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 5, Until: 6}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -97,7 +98,7 @@ func TestRollingUpdate(t *testing.T) {
 	if code != http.StatusOK || second <= first {
 		t.Errorf("the next pod: %d %s, after %s", code, second, first)
 	}
-	rs, err := lease.Namespaces(st).Leases(t.Context(), "orders")
+	rs, err := scope.Namespaces(st).Leases(t.Context(), "orders")
 	if err != nil || len(rs) != 1 || rs[0].Label != "web-new" {
 		t.Errorf("leases: %+v, %v", rs, err)
 	}
@@ -113,7 +114,7 @@ func TestGiveBack(t *testing.T) {
 	if err := await(t, ended); err != nil {
 		t.Fatal(err)
 	}
-	rs, err := lease.Namespaces(st).Leases(t.Context(), "orders")
+	rs, err := scope.Namespaces(st).Leases(t.Context(), "orders")
 	if err != nil || len(rs) != 1 || rs[0].Holder != "" {
 		t.Errorf("leases: %+v, %v", rs, err)
 	}
@@ -126,7 +127,7 @@ func TestEnded(t *testing.T) {
 	namespace(t, st)
 	url, _, ended := pod(t, st, "web")
 	status(t, "POST", url+"/orders")
-	if _, err := lease.Namespaces(st).Delete(t.Context(), "orders"); err != nil {
+	if _, err := scope.Namespaces(st).Delete(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
 	}
 	if err := await(t, ended); !errors.Is(err, lease.ErrEnded) || !strings.Contains(err.Error(), "deleted") {

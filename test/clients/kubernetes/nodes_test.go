@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 )
@@ -42,7 +43,7 @@ func TestNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(ctx, "orders", scheme, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(ctx, "orders", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("DATACENTER", "3")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
@@ -94,19 +95,19 @@ func SQL(t testing.TB, driver string, d sqlstore.Dialect) func(dsn string) store
 // Floors are raised by little, so that no test waits for long.
 func (f *Fleet) Namespace(dsn string) {
 	f.t.Helper()
-	st, o := f.open(dsn), &lease.NamespaceOptions{MaxTTL: 2 * TTL, MaxSkew: TTL}
+	st, o := f.open(dsn), &scope.NamespaceOptions{MaxTTL: 2 * TTL, MaxSkew: TTL}
 	Eventually(f.t, "the namespace", func() error {
-		_, err := lease.Namespaces(st).Create(f.t.Context(), "default", f.scheme, o)
+		_, err := scope.Namespaces(st).Create(f.t.Context(), "default", f.scheme, o)
 		return err
 	})
 }
 
 // Show reads the namespace, as soon as the store lets it.
-func (f *Fleet) Show(dsn string) (ns lease.Namespace) {
+func (f *Fleet) Show(dsn string) (ns scope.Namespace) {
 	f.t.Helper()
 	st := f.open(dsn)
 	Eventually(f.t, "the namespace", func() (err error) {
-		ns, err = lease.Namespaces(st).Show(f.t.Context(), "default")
+		ns, err = scope.Namespaces(st).Show(f.t.Context(), "default")
 		return err
 	})
 	return ns

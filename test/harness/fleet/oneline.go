@@ -6,6 +6,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -32,7 +33,7 @@ func OneLine(t *testing.T, st store.Store, door func(*lease.Options) (*snowfence
 		}
 	}
 	through(nil)
-	if ns, err := lease.Namespaces(st).Show(t.Context(), "default"); err != nil ||
+	if ns, err := scope.Namespaces(st).Show(t.Context(), "default"); err != nil ||
 		!ns.Layout.Equal(snowfence.Default()) {
 		t.Errorf("it made %+v, %v", ns, err)
 	}
@@ -44,7 +45,7 @@ func OneLine(t *testing.T, st store.Store, door func(*lease.Options) (*snowfence
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	through(orders) // with the layout that it has

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -12,7 +12,7 @@ import (
 // without the right to make tables.
 func Statements(t *testing.T, st store.Store) string {
 	t.Helper()
-	_, err := lease.Namespaces(st).List(t.Context())
+	_, err := scope.Namespaces(st).List(t.Context())
 	if err == nil {
 		t.Fatal("the user may do everything")
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -21,7 +21,7 @@ func TestClockGlitch(t *testing.T) {
 	t.Parallel()
 	tg := targets["PostgreSQL"](t)
 	s := slowLayout(t)
-	if _, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
+	if _, err := scope.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
 		t.Fatal(err)
 	}
 	web := servers.Address(servers.Ports(t, 1)[0])
@@ -67,8 +67,8 @@ func TestClockGlitch(t *testing.T) {
 			}
 			p.step(t, 0)
 			healed := goesOn("IDs go on")
-			if healed > lease.DefaultTTL {
-				t.Errorf("%s for three seconds: IDs go on after %v, a ttl is %v", signed(by), healed, lease.DefaultTTL)
+			if healed > scope.DefaultTTL {
+				t.Errorf("%s for three seconds: IDs go on after %v, a ttl is %v", signed(by), healed, scope.DefaultTTL)
 			}
 			v := judge(t, s, []*worker{p.worker})
 			for _, x := range v.wrong {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -58,7 +58,7 @@ func (p *stepped) step(t testing.TB, d time.Duration) {
 // recordOf returns the record of the node that a run of the program holds.
 func recordOf(ctx context.Context, t testing.TB, st store.Store, w *worker) (store.Record, bool) {
 	t.Helper()
-	records, err := lease.Namespaces(st).Leases(ctx, namespace)
+	records, err := scope.Namespaces(st).Leases(ctx, namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestClockSteps(t *testing.T) {
 			t.Parallel()
 			tg := targets[kind](t)
 			s := slowLayout(t)
-			if _, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
+			if _, err := scope.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
 				t.Fatal(err)
 			}
 			args := []string{"new", "-n", "1000000000", "--store", tg.programURL()}
@@ -193,7 +193,7 @@ func TestClockOff(t *testing.T) {
 			t.Parallel()
 			tg := targets[kind](t)
 			s := slowLayout(t)
-			if _, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
+			if _, err := scope.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
 				t.Fatal(err)
 			}
 			args := []string{"new", "-n", "1000000000", "--store", tg.programURL()}

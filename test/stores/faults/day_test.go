@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -124,8 +124,8 @@ func (x trouble) play(t *testing.T, want []string) string {
 		"serve", "--store", d.programURL(), "--http", d.web, "--resp", d.resp, "--admin", d.manage, "--tokens", tokens,
 		"--block", "1", "--label", "server",
 	}, x.args...)
-	nodes := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: leasable}}
-	if _, err := lease.Namespaces(d.store).Create(t.Context(), namespace, twitter(t), nodes); err != nil {
+	nodes := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: leasable}}
+	if _, err := scope.Namespaces(d.store).Create(t.Context(), namespace, twitter(t), nodes); err != nil {
 		t.Fatal(err)
 	}
 	d.start = func(t testing.TB) {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -201,8 +202,8 @@ func makeAgain(t testing.TB, url string) {
 	st, done := opened(t, url)
 	defer done()
 	within(t, patience, "the namespace", func() bool {
-		_, err := lease.Namespaces(st).Create(t.Context(), cell, twitter(t),
-			&lease.NamespaceOptions{MaxTTL: ahead, MaxSkew: ahead})
+		_, err := scope.Namespaces(st).Create(t.Context(), cell, twitter(t),
+			&scope.NamespaceOptions{MaxTTL: ahead, MaxSkew: ahead})
 		return err == nil
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
@@ -48,7 +48,7 @@ func stream(t testing.TB, tg *target) *streams {
 		"--store", tg.programURL(),
 	}}
 	fleet.Eventually(t, "the namespace of the streams", func() error { // a busy machine answers late
-		_, err := lease.Namespaces(tg.store).Create(t.Context(), "streams", p.scheme, limited())
+		_, err := scope.Namespaces(tg.store).Create(t.Context(), "streams", p.scheme, limited())
 		return err
 	})
 	runs := 1

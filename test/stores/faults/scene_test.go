@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -71,8 +71,8 @@ type scene struct {
 
 // limited returns options of a namespace whose floor is raised by seconds
 // after a rollback.
-func limited() *lease.NamespaceOptions {
-	return &lease.NamespaceOptions{MaxTTL: max(ttl, 5*time.Second), MaxSkew: ttl}
+func limited() *scope.NamespaceOptions {
+	return &scope.NamespaceOptions{MaxTTL: max(ttl, 5*time.Second), MaxSkew: ttl}
 }
 
 // open sets a scene with some workers, each of which has made IDs.
@@ -80,7 +80,7 @@ func open(t testing.TB, tg *target, workers int) *scene {
 	t.Helper()
 	sc := &scene{target: tg, t: t, scheme: twitter(t)}
 	fleet.Eventually(t, "the namespace", func() error { // a busy machine answers late
-		_, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, sc.scheme, limited())
+		_, err := scope.Namespaces(tg.store).Create(t.Context(), namespace, sc.scheme, limited())
 		return err
 	})
 	for range workers {

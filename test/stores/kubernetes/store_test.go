@@ -9,7 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/kubestore"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -80,7 +80,7 @@ func TestRights(t *testing.T) {
 	if err := ids.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := lease.Namespaces(st).Restored(t.Context(), "default"); err != nil {
+	if _, err := scope.Namespaces(st).Restored(t.Context(), "default"); err != nil {
 		t.Error("store restored: ", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -29,8 +30,8 @@ func TestTenThousandHolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster := k.NewNamespace(t)
-	namespaces := lease.Namespaces(open(t, config(t, k, "admin", cluster)))
-	o := &lease.NamespaceOptions{Unit: 1024, MaxTTL: time.Minute}
+	namespaces := scope.Namespaces(open(t, config(t, k, "admin", cluster)))
+	o := &scope.NamespaceOptions{Unit: 1024, MaxTTL: time.Minute}
 	if _, err := namespaces.Create(t.Context(), namespace, s, o); err != nil {
 		t.Fatal(err)
 	}

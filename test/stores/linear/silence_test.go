@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
@@ -101,7 +102,7 @@ func checkSilence(t *testing.T, s subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = lease.Namespaces(st).Create(t.Context(), "silence", scheme, &lease.NamespaceOptions{MaxTTL: time.Hour})
+	_, err = scope.Namespaces(st).Create(t.Context(), "silence", scheme, &scope.NamespaceOptions{MaxTTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/move"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
@@ -160,7 +160,7 @@ func (s *scene) noOther(source int) {
 		if name, ok := strings.CutPrefix(r.Namespace, "#"); ok {
 			err = sequence.Create(ctx, target, name, sequence.Definition{})
 		} else {
-			_, err = lease.Namespaces(target).Create(ctx, r.Namespace, s.scheme, nil)
+			_, err = scope.Namespaces(target).Create(ctx, r.Namespace, s.scheme, nil)
 		}
 		if !errors.Is(err, store.ErrMoved) {
 			s.t.Errorf("a program makes %s in %s while it is moved there: %v", r.Namespace, target.Name, err)

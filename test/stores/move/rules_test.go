@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
@@ -71,21 +72,21 @@ func TestMoveRefused(t *testing.T) {
 		want   string
 	}{
 		"the target has its own": {func(t *testing.T, s *scene, from, to, third store.Place) {
-			_, err := lease.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
+			_, err := scope.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
 			must(t, err)
 		}, "take an empty store"},
 		"the target has a deleted one": {func(t *testing.T, s *scene, from, to, third store.Place) {
-			_, err := lease.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
+			_, err := scope.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
 			must(t, err)
-			_, err = lease.Namespaces(to.Store).Delete(t.Context(), "orders")
+			_, err = scope.Namespaces(to.Store).Delete(t.Context(), "orders")
 			must(t, err)
 		}, "take an empty store"},
 		"the target moved its own away": {func(t *testing.T, s *scene, from, to, third store.Place) {
-			_, err := lease.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
+			_, err := scope.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
 			must(t, err, moveAll(t.Context(), to, third))
 		}, "take an empty store"},
 		"the target waits for another": {func(t *testing.T, s *scene, from, to, third store.Place) {
-			_, err := lease.Namespaces(third.Store).Create(t.Context(), "orders", s.scheme, nil)
+			_, err := scope.Namespaces(third.Store).Create(t.Context(), "orders", s.scheme, nil)
 			must(t, err)
 			d := &death{at: 2, how: 0} // the second write there completes it
 			if err := moveAll(t.Context(), third, mortalPlace(to, d)); err == nil || get(t, to, orders).Nonce == "" {
@@ -99,17 +100,17 @@ func TestMoveRefused(t *testing.T) {
 			must(t, moveAll(t.Context(), from, store.Place{Store: store.NewMemory(), Name: "TO"}))
 		}, "TO does not have it"},
 		"the target has older data again": {func(t *testing.T, s *scene, from, to, third store.Place) {
-			if err := lease.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 2})); err == nil {
+			if err := scope.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 2})); err == nil {
 				t.Fatal("it was not interrupted")
 			}
 			waits := get(t, to, orders)
-			must(t, lease.Move(t.Context(), "orders", from, to))
+			must(t, scope.Move(t.Context(), "orders", from, to))
 			put(t, to, waits)
 		}, "put a backup from after the move back"},
 		"the source waits for its data": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			must(t, moveAll(t.Context(), from, third))
 			a, b := third, mortalPlace(from, &death{at: 2, how: 0}) // the second write there completes it
-			if err := lease.Move(t.Context(), "orders", a, b); err == nil {
+			if err := scope.Move(t.Context(), "orders", a, b); err == nil {
 				t.Fatal("it was not interrupted")
 			}
 		}, "being moved to this store"},
@@ -126,7 +127,7 @@ func TestMoveRefused(t *testing.T) {
 			c.before(t, s, from, to, third)
 			was := slices.Concat(all(t, from), all(t, to), all(t, third))
 			for range 2 {
-				errs := []error{lease.Move(t.Context(), "orders", from, to), move.Check(t.Context(), from, to, orders)}
+				errs := []error{scope.Move(t.Context(), "orders", from, to), move.Check(t.Context(), from, to, orders)}
 				for _, err := range errs {
 					if err == nil || !strings.Contains(err.Error(), c.want) {
 						t.Errorf("%v", err)
@@ -161,7 +162,7 @@ func TestMoveAround(t *testing.T) {
 	s.begin()
 	s.alive(0)
 	for _, p := range []store.Place{to, third} {
-		if _, err := lease.Namespaces(p.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
+		if _, err := scope.Namespaces(p.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}
@@ -173,7 +174,7 @@ func TestMoveAround(t *testing.T) {
 func TestMoveOfASourceThatWasPutBack(t *testing.T) {
 	_, from, to, third := places(t)
 	backups := [][]store.Record{all(t, from)}
-	_, err := lease.Namespaces(from.Store).Restored(t.Context(), "orders")
+	_, err := scope.Namespaces(from.Store).Restored(t.Context(), "orders")
 	must(t, err, sequence.Update(t.Context(), from, "fast", sequence.Changes{MaxRange: 50}))
 	for moves := range 2 {
 		must(t, moveAll(t.Context(), from, to))
@@ -235,7 +236,7 @@ func (m *meanwhile) Identity(ctx context.Context, namespace string) (string, err
 // gets a grant there.
 func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
 	s, from, to, _ := places(t)
-	if err := lease.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 1})); err == nil {
+	if err := scope.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 1})); err == nil {
 		t.Fatal("it was not interrupted")
 	}
 	open := get(t, from, orders)
@@ -248,7 +249,7 @@ func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
 		until = l.Status().Grant.Until
 		l.Orphan()
 	}}
-	must(t, lease.Move(t.Context(), "orders", a, to))
+	must(t, scope.Move(t.Context(), "orders", a, to))
 	top := int64(0)
 	for _, r := range all(t, to) {
 		if r.Node >= 0 {
@@ -258,7 +259,7 @@ func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
 	if top < until || until == 0 {
 		t.Errorf("what was granted until %d is in no record below %d", until, top)
 	}
-	if _, err := lease.Namespaces(from.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
+	if _, err := scope.Namespaces(from.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
 		t.Error(err)
 	}
 }
@@ -267,14 +268,14 @@ func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
 func TestTwoMovers(t *testing.T) {
 	_, from, to, third := places(t)
 	slow := to
-	slow.Store = &before{to.Store, func() { must(t, lease.Move(t.Context(), "orders", from, third)) }}
-	if err := lease.Move(t.Context(), "orders", from, slow); err == nil || !strings.Contains(err.Error(), "to THIRD") {
+	slow.Store = &before{to.Store, func() { must(t, scope.Move(t.Context(), "orders", from, third)) }}
+	if err := scope.Move(t.Context(), "orders", from, slow); err == nil || !strings.Contains(err.Error(), "to THIRD") {
 		t.Error(err)
 	}
-	if _, err := lease.Namespaces(third.Store).Show(t.Context(), "orders"); err != nil {
+	if _, err := scope.Namespaces(third.Store).Show(t.Context(), "orders"); err != nil {
 		t.Error(err)
 	}
-	if _, err := lease.Namespaces(to.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
+	if _, err := scope.Namespaces(to.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
 		t.Error(err)
 	}
 }
@@ -360,7 +361,7 @@ func TestMoveAfterALoss(t *testing.T) {
 	must(t, sequence.Create(t.Context(), from, "skips", sequence.Definition{AfterFailover: 1000}))
 	id, err := from.Identity(t.Context(), "")
 	must(t, err, from.Suspect(t.Context(), id), moveAll(t.Context(), from, to))
-	ns, err := lease.Namespaces(to.Store).Show(t.Context(), "orders")
+	ns, err := scope.Namespaces(to.Store).Show(t.Context(), "orders")
 	must(t, err)
 	if at := ns.Layout.TimeOf(ns.Floor); at.Before(time.Now().Add(2 * ttl)) {
 		t.Errorf("IDs go on at %v", at)
@@ -389,7 +390,7 @@ func TestMoveWithoutAnIdentity(t *testing.T) {
 	s := newScene(t, nameless{store.NewMemory()}, store.NewMemory())
 	t.Cleanup(s.end)
 	must(t, moveAll(t.Context(), s.stores[0], s.stores[1]))
-	ns, err := lease.Namespaces(s.stores[1].Store).Show(t.Context(), "orders")
+	ns, err := scope.Namespaces(s.stores[1].Store).Show(t.Context(), "orders")
 	if err != nil || !ns.BackfillStopped || ns.Identity == "" {
 		t.Errorf("%+v, %v", ns, err)
 	}
@@ -418,7 +419,7 @@ func TestMovedIsALaterFormat(t *testing.T) {
 	if r := get(t, to, orders); !strings.Contains(r.Data, `"format":1,`) {
 		t.Error(r.Data)
 	}
-	if list, err := lease.Namespaces(from.Store).List(t.Context()); err != nil || len(list) > 0 {
+	if list, err := scope.Namespaces(from.Store).List(t.Context()); err != nil || len(list) > 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if list, err := sequence.List(t.Context(), from); err != nil || len(list) > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 	"github.com/snowfence/snowfence/sequence"
@@ -99,8 +100,8 @@ func newScene(t *testing.T, from, to store.Store) *scene {
 	if s.scheme, err = snowfence.NewScheme(snowfence.MustLayout(layout)); err != nil {
 		t.Fatal(err)
 	}
-	o := &lease.NamespaceOptions{MaxTTL: ttl, MaxSkew: ttl}
-	op := lease.Namespaces(from)
+	o := &scope.NamespaceOptions{MaxTTL: ttl, MaxSkew: ttl}
+	op := scope.Namespaces(from)
 	_, err = op.Create(t.Context(), "orders", s.scheme, o)
 	if err == nil {
 		_, err = op.AllowBackfill(t.Context(), "orders", 0)
@@ -323,7 +324,7 @@ func moveAll(ctx context.Context, from, to store.Place) error {
 		if name, ok := strings.CutPrefix(r.Namespace, "#"); ok {
 			err = sequence.Move(ctx, name, from, to)
 		} else {
-			err = lease.Move(ctx, name, from, to)
+			err = scope.Move(ctx, name, from, to)
 		}
 	}
 	return err

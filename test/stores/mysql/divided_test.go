@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/servers"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // divider connects as a proxy does that divides writes and reads: it sends
@@ -69,7 +70,7 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 		m := servers.StartMariaDB(t, "--server-id="+id)
 		dsn := m.DSN(m.NewDatabase(t))
 		_, st := connect(t, dsn)
-		if _, err := lease.Namespaces(st).Create(t.Context(), "n", scheme, nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme, nil); err != nil {
 			t.Fatal(err)
 		}
 		for node := range int64(3) {

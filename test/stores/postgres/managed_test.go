@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -193,7 +194,7 @@ func TestRightRevokedUnderAHolder(t *testing.T) {
 	}
 	identity := func() string {
 		t.Helper()
-		ns, err := lease.Namespaces(st).Show(t.Context(), "default")
+		ns, err := scope.Namespaces(st).Show(t.Context(), "default")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +207,7 @@ func TestRightRevokedUnderAHolder(t *testing.T) {
 	goesOn("it is given back")
 	revoke()
 	refused("it is revoked again")
-	if _, err := lease.Namespaces(st).Confirm(t.Context(), "default"); err != nil {
+	if _, err := scope.Namespaces(st).Confirm(t.Context(), "default"); err != nil {
 		t.Fatal(err)
 	}
 	goesOn("an operator accepted less")

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/rueidis"
-
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
+
+	"github.com/redis/rueidis"
 )
 
 // TestIdentity changes what may have rolled the data back, and what has
@@ -201,7 +201,7 @@ func TestUser(t *testing.T) {
 	f := newFleet(t, st)
 	f.Start("user", "", -1).More()
 	f.Crash()
-	if _, err := lease.Namespaces(st).List(t.Context()); err != nil {
+	if _, err := scope.Namespaces(st).List(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if v, err := st.Server(t.Context(), namespace); err != nil || v.Fsync != "always" {

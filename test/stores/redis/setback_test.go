@@ -6,13 +6,13 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/redis/rueidis"
-
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
+
+	"github.com/redis/rueidis"
 )
 
 // raised waits until a holder has raised the floor, with which the
@@ -44,7 +44,7 @@ func TestClusterFailover(t *testing.T) {
 		}
 	}
 	shared.Eventually(t, "the other namespace", func() error {
-		_, err := lease.Namespaces(st).Create(t.Context(), other, shared.Default(t), nil)
+		_, err := scope.Namespaces(st).Create(t.Context(), other, shared.Default(t), nil)
 		return err
 	})
 	identity := func(name string) (id string) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
@@ -43,8 +43,8 @@ func BenchmarkMillion(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			o := &lease.NamespaceOptions{Unit: unit, MaxTTL: ttl * 3 / 2}
-			if _, err := lease.Namespaces(st).Create(b.Context(), namespace, s, o); err != nil {
+			o := &scope.NamespaceOptions{Unit: unit, MaxTTL: ttl * 3 / 2}
+			if _, err := scope.Namespaces(st).Create(b.Context(), namespace, s, o); err != nil {
 				b.Fatal(err)
 			}
 			p, n := startPair(b, url), *howMany

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -45,7 +45,7 @@ func (w *watch) totals() (t totals) {
 	if w.server != nil {
 		t.stores = cpu(w.server.Pid())
 	}
-	rs, err := lease.Namespaces(w.store).Leases(w.Context(), namespace)
+	rs, err := scope.Namespaces(w.store).Leases(w.Context(), namespace)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -29,7 +29,7 @@ func TestAdvice(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 		defer cancel()
-		if _, err := lease.Namespaces(st).Create(ctx, "default", twitter(t), nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(ctx, "default", twitter(t), nil); err != nil {
 			return err
 		}
 		ws := make([]store.Write, 5000)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -73,7 +74,7 @@ func TestReplacedFile(t *testing.T) {
 			if err := os.WriteFile(path+"-shm", nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := lease.Namespaces(st).List(t.Context()); !errors.Is(err, store.ErrReplaced) {
+			if _, err := scope.Namespaces(st).List(t.Context()); !errors.Is(err, store.ErrReplaced) {
 				t.Errorf("the store goes on: %v", err)
 			}
 		})
@@ -93,7 +94,7 @@ func TestDurable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", twitter(t), nil); err != nil {
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", twitter(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	var level int
@@ -166,7 +167,7 @@ func TestRefusedDatabases(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 		defer cancel()
-		if _, err := lease.Namespaces(st).List(ctx); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := scope.Namespaces(st).List(ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v; it should say %q", err, want)
 		}
 	}

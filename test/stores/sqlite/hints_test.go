@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -23,7 +24,7 @@ func TestHints(t *testing.T) {
 	ctx := t.Context()
 	memory, st := openFile(t, ":memory:")
 	memory.SetMaxOpenConns(1)
-	_, err := lease.Namespaces(st).List(ctx)
+	_, err := scope.Namespaces(st).List(ctx)
 	if err == nil || !strings.Contains(err.Error(), "give it a file, or use store.NewMemory") {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestLockedFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := lease.Namespaces(st).Create(t.Context(), "first", twitter(t), nil); err != nil {
+			if _, err := scope.Namespaces(st).Create(t.Context(), "first", twitter(t), nil); err != nil {
 				t.Fatal(err)
 			}
 			holder := exec.Command(os.Args[0])
@@ -122,7 +123,7 @@ func TestLockedFile(t *testing.T) {
 			}
 			short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
-			_, err = lease.Namespaces(st).Create(short, "second", twitter(t), nil)
+			_, err = scope.Namespaces(st).Create(short, "second", twitter(t), nil)
 			if err == nil || !strings.Contains(err.Error(), c.advice) {
 				t.Fatal(err)
 			}
@@ -142,7 +143,7 @@ func TestLockedFile(t *testing.T) {
 				}
 			}
 			_ = holder.Wait() // for ever, if fuser did not name it
-			if _, err := lease.Namespaces(st).Create(t.Context(), "second", twitter(t), nil); err != nil {
+			if _, err := scope.Namespaces(st).Create(t.Context(), "second", twitter(t), nil); err != nil {
 				t.Error(err)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -239,7 +240,7 @@ func TestNewFileNeedsNoWait(t *testing.T) {
 	}
 	wg.Wait()
 	_, st := openFile(t, path)
-	ns, err := lease.Namespaces(st).Show(t.Context(), "default")
+	ns, err := scope.Namespaces(st).Show(t.Context(), "default")
 	if err != nil || ns.Floor != 0 || ns.Generation != 1 {
 		t.Errorf("%+v, %v", ns, err)
 	}

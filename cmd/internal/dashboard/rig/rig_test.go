@@ -19,7 +19,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
@@ -221,7 +221,7 @@ func (r *rig) numbers(name string, n int64) error {
 // clock. Its label may be a format for the index of the node.
 func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error {
 	ctx, now := context.Background(), time.Now().Add(h.off)
-	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, first.Namespace)
+	ns, err := scope.Namespaces(r.store.Memory).Show(ctx, first.Namespace)
 	if err != nil {
 		return err
 	}
@@ -325,7 +325,7 @@ func (r *rig) do(words []string) error {
 	case "block": // NAMESPACE FIRST COUNT LABEL: nodes that one lease holds for an hour
 		return r.write(key, number(3), holder{label: arg(4)}, time.Hour)
 	case "veto": // NAMESPACE NODE REASON
-		_, err := lease.Namespaces(r.store.Memory).Veto(ctx, arg(1), number(2), strings.Join(words[3:], " "))
+		_, err := scope.Namespaces(r.store.Memory).Veto(ctx, arg(1), number(2), strings.Join(words[3:], " "))
 		return err
 	default:
 		return errors.New("what?")

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -21,7 +21,7 @@ func TestNamesAreThoseOfTheLibrary(t *testing.T) {
 		names = append(names, "a"+string([]byte{byte(c)}))
 	}
 	for _, name := range names {
-		_, want := lease.Namespaces(store.NewMemory()).Create(t.Context(), name, s, nil)
+		_, want := scope.Namespaces(store.NewMemory()).Create(t.Context(), name, s, nil)
 		if got := CheckName(name); (got == nil) != (want == nil) {
 			t.Errorf("%q: %v, but the library says %v", name, got, want)
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -131,19 +133,19 @@ func (f *StoreFlags) Command(format string, args ...any) string {
 
 // OpenNamespace opens the store and reads the namespace. The caller closes
 // the store if there is no error.
-func (f *StoreFlags) OpenNamespace(ctx context.Context, e *Env) (*open.Store, lease.Namespace, error) {
+func (f *StoreFlags) OpenNamespace(ctx context.Context, e *Env) (*open.Store, scope.Namespace, error) {
 	return f.namespaceOf(ctx, e, f.Open)
 }
 
 // LookNamespace is OpenNamespace for a command that only reads.
-func (f *StoreFlags) LookNamespace(ctx context.Context, e *Env) (*open.Store, lease.Namespace, error) {
+func (f *StoreFlags) LookNamespace(ctx context.Context, e *Env) (*open.Store, scope.Namespace, error) {
 	return f.namespaceOf(ctx, e, f.Look)
 }
 
 func (f *StoreFlags) namespaceOf(
 	ctx context.Context, e *Env, opener func(context.Context, *Env) (*open.Store, error),
-) (*open.Store, lease.Namespace, error) {
-	var ns lease.Namespace
+) (*open.Store, scope.Namespace, error) {
+	var ns scope.Namespace
 	if err := CheckName(f.Namespace); err != nil {
 		return nil, ns, err
 	}
@@ -151,7 +153,7 @@ func (f *StoreFlags) namespaceOf(
 	if err != nil {
 		return nil, ns, err
 	}
-	if ns, err = lease.Namespaces(st.Leases).Show(ctx, f.Namespace); err != nil {
+	if ns, err = scope.Namespaces(st.Leases).Show(ctx, f.Namespace); err != nil {
 		return nil, ns, errors.Join(err, st.Close())
 	}
 	return st, ns, nil

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/lease/scope"
+
 	"github.com/spf13/cobra"
 )
 
@@ -83,7 +83,7 @@ func sayOdds(e *command.Env, odds float64) {
 func decodeNamespace(ctx context.Context, e *command.Env, st *open.Store, d *show.Decoder, f *DecodeFlags,
 	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
 ) error {
-	ns, err := lease.Namespaces(st.Leases).Show(ctx, f.Store.Namespace)
+	ns, err := scope.Namespaces(st.Leases).Show(ctx, f.Store.Namespace)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func decodeNamespace(ctx context.Context, e *command.Env, st *open.Store, d *sho
 
 // namespaceViews returns views of the layout of a namespace, and of those
 // that it had before, the last one first.
-func namespaceViews(ns lease.Namespace, f *DecodeFlags,
+func namespaceViews(ns scope.Namespace, f *DecodeFlags,
 	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
 ) ([]*show.View, error) {
 	l := ns.Layout
@@ -143,7 +143,7 @@ const checkAhead = time.Minute
 // namespaceCheck tells which IDs of a namespace can be real: those in one
 // of its regions. For leases, these are the nodes that were ever leased.
 type namespaceCheck struct {
-	regions []lease.Region
+	regions []scope.Region
 	leased  snowfence.NodeRange // from the lowest to the highest; empty if none ever was
 	now     time.Time
 }
@@ -160,7 +160,7 @@ func (c *namespaceCheck) check(v *show.View, id snowfence.ID) (snowfence.Parts, 
 			continue
 		}
 		switch {
-		case r.Owner == lease.OwnerLeases: // and numbers below the first, by hand or after a step back
+		case r.Owner == scope.OwnerLeases: // and numbers below the first, by hand or after a step back
 			ofLeases = true
 		case parts.Sequence >= r.First:
 			return parts, nil
@@ -181,7 +181,7 @@ func (c *namespaceCheck) check(v *show.View, id snowfence.ID) (snowfence.Parts, 
 func (c *namespaceCheck) options(v *show.View) *snowfence.CheckOptions {
 	want := &snowfence.CheckOptions{Now: c.now, Ahead: checkAhead, Nodes: c.leased}
 	for _, r := range c.regions {
-		if r.Owner != lease.OwnerLeases && r.Layout.Equal(v.Layout) {
+		if r.Owner != scope.OwnerLeases && r.Layout.Equal(v.Layout) {
 			want.Nodes = snowfence.NodeRange{} // it may have any node
 		}
 	}
@@ -189,8 +189,8 @@ func (c *namespaceCheck) options(v *show.View) *snowfence.CheckOptions {
 }
 
 // leasedNodes returns the range of nodes that were ever leased.
-func leasedNodes(ctx context.Context, st *open.Store, ns lease.Namespace) (nodes snowfence.NodeRange, err error) {
-	leases, err := lease.Namespaces(st.Leases).Leases(ctx, ns.Name)
+func leasedNodes(ctx context.Context, st *open.Store, ns scope.Namespace) (nodes snowfence.NodeRange, err error) {
+	leases, err := scope.Namespaces(st.Leases).Leases(ctx, ns.Name)
 	for i, r := range leases {
 		if i == 0 {
 			nodes.From = r.Node

@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -59,14 +60,14 @@ func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *new
 	if err != nil {
 		return nil, err
 	}
-	ns, err := lease.Namespaces(st.Leases).Show(ctx, f.store.Namespace)
+	ns, err := scope.Namespaces(st.Leases).Show(ctx, f.store.Namespace)
 	switch {
 	case errors.Is(err, lease.ErrNoNamespace) && (st.Local || f.store.Namespace == lease.DefaultNamespace):
 		s, err := f.secret.Scheme(e, wanted)
 		if err != nil {
 			return nil, err
 		}
-		_, err = lease.Namespaces(st.Leases).Create(ctx, f.store.Namespace, s, nil)
+		_, err = scope.Namespaces(st.Leases).Create(ctx, f.store.Namespace, s, nil)
 		if errors.Is(err, lease.ErrMismatch) { // another process was first
 			return namespaceScheme(ctx, e, st, f)
 		}

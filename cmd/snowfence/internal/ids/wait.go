@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -37,7 +36,7 @@ func whyLeasedLater(ctx context.Context, e *command.Env, st *open.Store, f *newF
 	g snowfence.Grant,
 ) string {
 	unknown := fmt.Sprintf("node %d was leased up to there", g.Node)
-	ns, err := lease.Namespaces(st.Leases).Show(ctx, f.store.Namespace)
+	ns, err := scope.Namespaces(st.Leases).Show(ctx, f.store.Namespace)
 	if err != nil {
 		return unknown
 	}

@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -25,7 +24,7 @@ func TestWhyLeasedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	mem := store.NewMemory()
-	if _, err := lease.Namespaces(mem).Create(t.Context(), "default", s, nil); err != nil {
+	if _, err := scope.Namespaces(mem).Create(t.Context(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	e := &command.Env{Now: func() time.Time { return now }}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+
 	"github.com/spf13/cobra"
 )
 
@@ -52,10 +53,10 @@ func (f *reservedFlags) check() error {
 func (f *reservedFlags) named() bool { return f.backfill != "" || f.others || f.nodes != "" }
 
 // apply carries the flags out in an existing namespace.
-func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Namespace) (lease.Namespace, error) {
+func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns scope.Namespace) (scope.Namespace, error) {
 	var err error
 	if f.others {
-		ns, err = lease.Namespaces(st.Leases).NoteOthers(ctx, ns.Name)
+		ns, err = scope.Namespaces(st.Leases).NoteOthers(ctx, ns.Name)
 	}
 	if err == nil && f.backfill != "" {
 		last := int64(0)
@@ -71,14 +72,14 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 				"snow-drift: "+
 				"say that nobody does or did, if that is so: --nobody-else", f.backfill)
 		}
-		ns, err = lease.Namespaces(st.Leases).AllowBackfill(ctx, ns.Name, last)
+		ns, err = scope.Namespaces(st.Leases).AllowBackfill(ctx, ns.Name, last)
 	}
 	if err == nil && f.nodes != "" {
 		var nodes snowfence.NodeRange
 		if nodes, err = command.ParseRange("backfill-nodes", f.nodes); err != nil {
 			return ns, err
 		}
-		ns, err = lease.Namespaces(st.Leases).BackfillNodes(ctx, ns.Name, nodes)
+		ns, err = scope.Namespaces(st.Leases).BackfillNodes(ctx, ns.Name, nodes)
 	}
 	if errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid) {
 		return ns, command.Usage(err)

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+
 	"github.com/spf13/cobra"
 )
 
@@ -83,7 +84,7 @@ these numbers.`,
 				return err
 			}
 		}
-		changed, err := lease.Namespaces(st.Leases).Change(cmd.Context(), args[0], to, change)
+		changed, err := scope.Namespaces(st.Leases).Change(cmd.Context(), args[0], to, change)
 		if err != nil {
 			return f.explainRefused(e, ns, to, change, err, out)
 		}
@@ -100,7 +101,7 @@ these numbers.`,
 }
 
 // change returns the change that the flags ask for.
-func (f *namespaceFlags) change(e *command.Env) (to *snowfence.Scheme, o *lease.NamespaceOptions, err error) {
+func (f *namespaceFlags) change(e *command.Env) (to *snowfence.Scheme, o *scope.NamespaceOptions, err error) {
 	o = f.options()
 	if f.layout != "" {
 		to, o.Nodes, err = f.scheme(e)
@@ -112,10 +113,10 @@ func (f *namespaceFlags) change(e *command.Env) (to *snowfence.Scheme, o *lease.
 
 // explainRefused shows the ID that made the store refuse a change, or says
 // the reason in the words of the command line.
-func (f *namespaceFlags) explainRefused(e *command.Env, ns lease.Namespace, to *snowfence.Scheme,
-	change *lease.NamespaceOptions, err error, out *bufio.Writer,
+func (f *namespaceFlags) explainRefused(e *command.Env, ns scope.Namespace, to *snowfence.Scheme,
+	change *scope.NamespaceOptions, err error, out *bufio.Writer,
 ) error {
-	var collision *lease.CollisionError
+	var collision *scope.CollisionError
 	more := to == nil && (change.Nodes.From < ns.Nodes.From || change.Nodes.Until > ns.Nodes.Until)
 	switch {
 	case errors.As(err, &collision) && (collision.Earlier.Functions == nil || collision.Earlier.Ended):

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+
 	"github.com/spf13/cobra"
 )
 
@@ -47,8 +48,8 @@ func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limit
 }
 
 // options returns the unit and the limits of the flags.
-func (f *namespaceFlags) options() *lease.NamespaceOptions {
-	return &lease.NamespaceOptions{Unit: f.unit, MaxTTL: f.maxTTL, MaxSkew: f.maxSkew}
+func (f *namespaceFlags) options() *scope.NamespaceOptions {
+	return &scope.NamespaceOptions{Unit: f.unit, MaxTTL: f.maxTTL, MaxSkew: f.maxSkew}
 }
 
 // scheme returns the scheme of the flags, and the nodes that can be leased.
@@ -90,7 +91,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 		Example: `  snowfence namespace create orders --layout snowfence
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
-	f.register(cmd, "snowfence", "all", "1", lease.DefaultTTL.String())
+	f.register(cmd, "snowfence", "all", "1", scope.DefaultTTL.String())
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.Namespace = args[0]
 		if err := f.reserved.check(); err != nil {
@@ -107,7 +108,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 			return err
 		}
 		defer st.Close()
-		ns, err := lease.Namespaces(st.Leases).Create(cmd.Context(), args[0], s, o)
+		ns, err := scope.Namespaces(st.Leases).Create(cmd.Context(), args[0], s, o)
 		if err != nil {
 			return f.explainExists(cmd.Context(), e, st, s.Layout(), nodes, err)
 		}
@@ -128,7 +129,7 @@ func (f *namespaceFlags) explainExists(
 	if errors.Is(err, lease.ErrInvalid) {
 		return command.Usage(err)
 	}
-	ns, showErr := lease.Namespaces(st.Leases).Show(ctx, f.store.Namespace)
+	ns, showErr := scope.Namespaces(st.Leases).Show(ctx, f.store.Namespace)
 	if showErr != nil {
 		return err // it is not the namespace that is in the way
 	}
@@ -187,7 +188,7 @@ func (f *namespaceFlags) limits() string {
 
 // widen returns the command that makes these nodes leasable, too. It takes
 // none away.
-func (f *namespaceFlags) widen(ns lease.Namespace, more snowfence.NodeRange) string {
+func (f *namespaceFlags) widen(ns scope.Namespace, more snowfence.NodeRange) string {
 	nodes := command.NodeRange(min(ns.Nodes.From, more.From), max(ns.Nodes.Until, more.Until)-1)
 	return f.store.Command("snowfence namespace change %s --leasable %s --unused 0s", ns.Name, nodes)
 }

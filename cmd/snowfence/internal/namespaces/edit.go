@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"context"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence/cmd/internal/open"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/lease/scope"
+
 	"github.com/spf13/cobra"
 )
 
@@ -21,12 +21,12 @@ same layout, and no ID repeats.`,
 		Example: "  snowfence namespace delete orders --confirm",
 	}
 	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete it; this flag cannot be set in the environment")
-	return namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
+	return namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (scope.Namespace, error) {
 		if !confirm || !command.Given(cmd, "confirm") {
-			return lease.Namespace{}, command.Usagef("all programs that make IDs in namespace %q of %s will end: "+
+			return scope.Namespace{}, command.Usagef("all programs that make IDs in namespace %q of %s will end: "+
 				"add --confirm if that is meant", name, st.Name)
 		}
-		return lease.Namespaces(st.Leases).Delete(ctx, name)
+		return scope.Namespaces(st.Leases).Delete(ctx, name)
 	})
 }
 
@@ -34,7 +34,7 @@ same layout, and no ID repeats.`,
 // namespace.
 func namespaceEdit(
 	e *command.Env, cmd *cobra.Command, edit func(ctx context.Context, st *open.Store,
-		name string) (lease.Namespace, error),
+		name string) (scope.Namespace, error),
 ) *cobra.Command {
 	var f command.StoreFlags
 	var asJSON bool
@@ -69,8 +69,8 @@ Never confirm a store that was restored from a backup: IDs would repeat. IDs for
 go on with other nodes: see --backfill-nodes of namespace change.`,
 		Example: "  snowfence namespace confirm orders",
 	}
-	return namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
-		return lease.Namespaces(st.Leases).Confirm(ctx, name)
+	return namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (scope.Namespace, error) {
+		return scope.Namespaces(st.Leases).Confirm(ctx, name)
 	})
 }
 

@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/cmd/internal/view"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/lease/scope"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+
 	"github.com/spf13/cobra"
 )
 
@@ -46,7 +46,7 @@ func leaseList(e *command.Env) *cobra.Command {
 			return err
 		}
 		defer st.Close()
-		records, err := lease.Namespaces(st.Leases).Leases(cmd.Context(), f.Namespace)
+		records, err := scope.Namespaces(st.Leases).Leases(cmd.Context(), f.Namespace)
 		if err != nil {
 			return err
 		}

@@ -8,17 +8,18 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence/cmd/internal/view"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+
 	"github.com/spf13/cobra"
 )
 
 // nodeEdit changes the record of a node, and returns it as it is then.
-type nodeEdit func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error)
+type nodeEdit func(op scope.Operator, ctx context.Context, namespace string, node int64) (store.Record, error)
 
 // nextIDs says where the next holder of a node begins.
 func nextIDs(l *pb.LeaseInfo) string {
@@ -32,7 +33,7 @@ func leaseRelease(e *command.Env) *cobra.Command {
 gone. It is safe if the holder still runs, too: the next holder starts above everything the old
 one was granted. The old one loses its lease at its next renewal, and takes another node.`,
 		Example: "  snowfence lease release 5",
-	}, new(command.StoreFlags), lease.Operator.Release, func(r store.Record, l *pb.LeaseInfo) (string, error) {
+	}, new(command.StoreFlags), scope.Operator.Release, func(r store.Record, l *pb.LeaseInfo) (string, error) {
 		switch {
 		case r.Nonce == "":
 			return "", fmt.Errorf("node %d of namespace %q was never leased", r.Node, r.Namespace)
@@ -67,7 +68,7 @@ func leaseEdit(
 		if nodes := ns.Layout.Capacity().Nodes; uint64(node) >= nodes {
 			return command.Usagef("node %d: the layout of namespace %q has nodes 0 to %d", node, f.Namespace, nodes-1)
 		}
-		r, err := edit(lease.Namespaces(st.Leases), cmd.Context(), f.Namespace, node)
+		r, err := edit(scope.Namespaces(st.Leases), cmd.Context(), f.Namespace, node)
 		if err != nil {
 			return err
 		}
@@ -114,7 +115,7 @@ next renewal and takes another one. Others see the reason.`,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `text` for people who ask for the node")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
-	veto := func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error) {
+	veto := func(op scope.Operator, ctx context.Context, namespace string, node int64) (store.Record, error) {
 		why := reason
 		if lift {
 			why = ""

@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/view"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/internal/move"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/sequence"
+
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 )
@@ -77,10 +77,10 @@ func moveStore(ctx context.Context, from, to *open.Store, asJSON bool, out *bufi
 	}
 	w := &walk{st: f.Store, json: asJSON, out: out}
 	w.namespace = func(name string) (*pb.Namespace, string, error) {
-		if err := lease.Move(ctx, name, f, t); err != nil {
+		if err := scope.Move(ctx, name, f, t); err != nil {
 			return nil, "", err
 		}
-		ns, err := lease.Namespaces(t.Store).Show(ctx, name)
+		ns, err := scope.Namespaces(t.Store).Show(ctx, name)
 		if err != nil {
 			return nil, "", err
 		}

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/cmd/internal/view"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/lease/scope"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+
 	"github.com/spf13/cobra"
 )
 
@@ -34,7 +34,7 @@ func namespaceList(e *command.Env) *cobra.Command {
 		Example: "  snowfence namespace list\n  snowfence namespace list --json --store sqlite:ids.db",
 	}
 	return command.ListCommand(e, cmd, func(ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer) error {
-		all, err := lease.Namespaces(st.Leases).List(ctx)
+		all, err := scope.Namespaces(st.Leases).List(ctx)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func namespaceShow(e *command.Env) *cobra.Command {
 	return cmd
 }
 
-func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
+func writeNamespace(out *bufio.Writer, ns scope.Namespace, asJSON bool) error {
 	n, err := view.Namespace(ns)
 	if err != nil {
 		return err

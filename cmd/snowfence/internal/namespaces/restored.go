@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence/cmd/internal/view"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/sequence"
+
 	"github.com/spf13/cobra"
 )
 
@@ -89,7 +89,7 @@ func anotherIdentity(ctx context.Context, st store.Store) error {
 }
 
 func restoreNamespace(ctx context.Context, st store.Store, name string) (*pb.Namespace, string, error) {
-	ns, err := lease.Namespaces(st).Restored(ctx, name)
+	ns, err := scope.Namespaces(st).Restored(ctx, name)
 	if err != nil {
 		return nil, "", unlessGone(err)
 	}

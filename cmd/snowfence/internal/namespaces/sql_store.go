@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+
 	"github.com/spf13/cobra"
 )
 
@@ -33,8 +34,8 @@ func sqlRecorded(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sql
 	if _, err := sqlText(e, f, plan); err != nil {
 		return "", err // before anything is recorded
 	}
-	by := lease.Functions{Dialect: f.dialect, Label: f.label, Lead: leadTime(l, plan.Lead)}
-	_, plan.From, err = lease.Namespaces(st.Leases).RecordFunctions(ctx, f.store.Namespace, plan.Node, by, f.again)
+	by := scope.Functions{Dialect: f.dialect, Label: f.label, Lead: leadTime(l, plan.Lead)}
+	_, plan.From, err = scope.Namespaces(st.Leases).RecordFunctions(ctx, f.store.Namespace, plan.Node, by, f.again)
 	if err != nil {
 		return "", f.explainSQL(ns, plan.Node, err)
 	}
@@ -48,7 +49,7 @@ func sqlRecorded(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sql
 
 // recordedLayout returns the layout of the functions: the namespace's, or
 // an earlier one with which they were printed before.
-func (f *sqlFlags) recordedLayout(ctx context.Context, ns lease.Namespace) (snowfence.Layout, error) {
+func (f *sqlFlags) recordedLayout(ctx context.Context, ns scope.Namespace) (snowfence.Layout, error) {
 	l := ns.Layout
 	for _, q := range ns.Regions {
 		if !f.again || q.Ended || q.Functions == nil {
@@ -79,7 +80,7 @@ func leadTime(l snowfence.Layout, ticks int64) time.Duration {
 }
 
 // explainSQL gives an error the commands that help.
-func (f *sqlFlags) explainSQL(ns lease.Namespace, node int64, err error) error {
+func (f *sqlFlags) explainSQL(ns scope.Namespace, node int64, err error) error {
 	if !errors.Is(err, lease.ErrRefused) && !errors.Is(err, lease.ErrInvalid) {
 		return err
 	}
@@ -118,7 +119,7 @@ func sqlRetire(ctx context.Context, e *command.Env, f *sqlFlags) error {
 	if err != nil {
 		return err
 	}
-	q, err := lease.Namespaces(st.Leases).RetireFunctions(ctx, f.store.Namespace, node)
+	q, err := scope.Namespaces(st.Leases).RetireFunctions(ctx, f.store.Namespace, node)
 	if errors.Is(err, lease.ErrRefused) {
 		return command.Usage(err)
 	}

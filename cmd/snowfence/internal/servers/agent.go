@@ -12,8 +12,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/remote"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -99,7 +100,7 @@ func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config,
 // quotaOf returns how many nodes each user of a host may hold at an agent
 // over a store: a quarter of a unit.
 func quotaOf(ctx context.Context, st *open.Store, namespace string) (int, error) {
-	ns, err := lease.Namespaces(st.Leases).Show(ctx, namespace)
+	ns, err := scope.Namespaces(st.Leases).Show(ctx, namespace)
 	if err == nil && ns.Unit < 4 {
 		err = fmt.Errorf("namespace %q has units of fewer than 4 nodes, and each user of this host needs a quarter "+
 			"of one: use a namespace that was made with --unit 64, or run snowfence serve --http unix:PATH", namespace)

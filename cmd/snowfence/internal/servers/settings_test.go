@@ -9,7 +9,8 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
@@ -32,8 +33,8 @@ func TestSettingsAreBound(t *testing.T) {
 			t.Errorf("%s is %s by default, not %s", name, f.Value, value)
 		}
 	}
-	if c.TTL != lease.DefaultTTL {
-		t.Errorf("leases of %v, not of %v", c.TTL, lease.DefaultTTL)
+	if c.TTL != scope.DefaultTTL {
+		t.Errorf("leases of %v, not of %v", c.TTL, scope.DefaultTTL)
 	}
 	other := pflag.NewFlagSet("other", pflag.ContinueOnError)
 	new(command.StoreFlags).Register(other)

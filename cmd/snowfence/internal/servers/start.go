@@ -9,12 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -26,7 +27,7 @@ func firstNamespace(ctx context.Context, e *command.Env, st *open.Store, c *serv
 	if c.Agent || len(c.ReadyFor) > 0 && !slices.Contains(c.ReadyFor, lease.DefaultNamespace) {
 		return nil
 	}
-	_, err := lease.Namespaces(st.Leases).Show(ctx, lease.DefaultNamespace)
+	_, err := scope.Namespaces(st.Leases).Show(ctx, lease.DefaultNamespace)
 	if !errors.Is(err, lease.ErrNoNamespace) {
 		return err
 	}
@@ -35,8 +36,8 @@ func firstNamespace(ctx context.Context, e *command.Env, st *open.Store, c *serv
 	if err != nil {
 		return err
 	}
-	_, err = lease.Namespaces(st.Leases).Create(ctx, lease.DefaultNamespace, s, &lease.NamespaceOptions{
-		MaxTTL: max(c.TTL, lease.DefaultTTL),
+	_, err = scope.Namespaces(st.Leases).Create(ctx, lease.DefaultNamespace, s, &scope.NamespaceOptions{
+		MaxTTL: max(c.TTL, scope.DefaultTTL),
 	})
 	if errors.Is(err, lease.ErrMismatch) { // another process was first
 		return nil
@@ -50,8 +51,8 @@ func firstNamespace(ctx context.Context, e *command.Env, st *open.Store, c *serv
 // missingNamespaces returns the namespaces that a store does not have.
 func missingNamespaces(ctx context.Context, st *open.Store, names []string) (missing []string, err error) {
 	for _, name := range names {
-		switch ns, err := lease.Namespaces(st.Leases).Show(ctx, name); {
-		case errors.Is(err, lease.ErrNoNamespace), err == nil && ns.State == lease.Deleted:
+		switch ns, err := scope.Namespaces(st.Leases).Show(ctx, name); {
+		case errors.Is(err, lease.ErrNoNamespace), err == nil && ns.State == scope.Deleted:
 			missing = append(missing, name)
 		case err != nil:
 			return missing, err
@@ -64,8 +65,8 @@ func missingNamespaces(ctx context.Context, st *open.Store, names []string) (mis
 // namespace.
 func checkSpread(ctx context.Context, e *command.Env, st *open.Store, spreads map[string]int64) error {
 	for _, name := range slices.Sorted(maps.Keys(spreads)) {
-		ns, err := lease.Namespaces(st.Leases).Show(ctx, name)
-		if errors.Is(err, lease.ErrNoNamespace) || err == nil && ns.State == lease.Deleted {
+		ns, err := scope.Namespaces(st.Leases).Show(ctx, name)
+		if errors.Is(err, lease.ErrNoNamespace) || err == nil && ns.State == scope.Deleted {
 			e.Message("the namespace %q of spread does not exist: if the name is right, make it: "+
 				"snowfence namespace create %s%s", name, name, e.StoreArgs)
 			continue

@@ -1,0 +1,150 @@
+package scope
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/internal/ticket"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// Admit returns a namespace that gives grants to a lease of a scheme, and
+// the identity of the store. The namespace is active, has the scheme, and
+// fits, which is called with it, is no error. Admit adds the scheme's new
+// secrets, and what the store tells more of its identity.
+//
+// If the identity is not the namespace's, the store is another one, and
+// Admit adds nothing: first the floor has to be raised ([Namespace.Raise]).
+func (op Operator) Admit(
+	ctx context.Context, namespace string, s *snowfence.Scheme, fits func(Namespace) error,
+) (Namespace, string, error) {
+	fail := func(err error) (Namespace, string, error) { return Namespace{}, "", err }
+	for {
+		ns, err := op.Show(ctx, namespace)
+		if err == nil {
+			err = ns.Usable(s)
+		}
+		if err == nil {
+			err = fits(ns)
+		}
+		if err != nil {
+			return fail(err)
+		}
+		id, same, err := ns.Identify(ctx, op.st)
+		if err != nil {
+			return fail(err)
+		}
+		keys, added, err := ns.rotated(s, false)
+		switch {
+		case err != nil:
+			return fail(err)
+		case !same, !added && id == ns.Identity:
+			return ns, id, nil
+		}
+		ns.Keys, ns.Identity = keys, id
+		ns, err = ns.write(ctx, op.st)
+		if !errors.Is(err, store.ErrLost) {
+			return ns, id, err
+		}
+	}
+}
+
+// Raise has grants begin above everything that can have been used before
+// now, and above the tick reached, in a store that may have lost writes and
+// has this identity. All grants end: another generation begins, later than
+// after. The error is a [store.ErrLost] if another process wrote the
+// namespace since it was read.
+func (ns Namespace) Raise(
+	ctx context.Context, st store.Store, now time.Time, id string, reached, after int64,
+) (Namespace, error) {
+	ns.raise(now, id)
+	ns.Floor = max(ns.Floor, reached)
+	ns.Generation = max(ns.Generation, after) + 1
+	return ns.write(ctx, st)
+}
+
+// Signer signs the tickets of the namespace, and verifies them. It is nil
+// where none was signed yet.
+func (ns Namespace) Signer() *ticket.Signer { return ticket.NewSigner(ns.ticketKey) }
+
+// Signing makes the key of Signer, if there is none. The error is a
+// [store.ErrLost] if another process wrote the namespace since it was read.
+func (ns Namespace) Signing(ctx context.Context, st store.Store) (Namespace, error) {
+	if ns.ticketKey != "" {
+		return ns, nil
+	}
+	ns.ticketKey = world.From(ctx).Text()
+	return ns.write(ctx, st)
+}
+
+// Identify returns the identity of the store, and whether that is the
+// namespace's.
+//
+// Invariant: each source that a namespace has seen is compared until an
+// operator accepts less. So an identity that leaves a source out is an
+// error: the present grant may be used to its end.
+func (ns Namespace) Identify(ctx context.Context, st store.Store) (id string, same bool, err error) {
+	if id, err = st.Identity(ctx, ns.Name); err != nil {
+		return "", false, fmt.Errorf("lease: reading the store's identity: %w", err)
+	}
+	same, less := store.Compare(id, ns.Identity)
+	if less {
+		return "", false, fault.Refusedf("lease: namespace %q: the store tells this program less of itself than "+
+			"before (it is %q, and was %q): give the user the rights back that \"snowfence doctor\" names, or accept "+
+			"that less is noticed: snowfence namespace confirm %s", ns.Name, id, ns.Identity, ns.Name)
+	}
+	return id, same, nil
+}
+
+// NoteIdentity writes an identity of the namespace's store that names more
+// sources. The error is a [store.ErrLost] if another process wrote the
+// namespace since it was read.
+func (ns Namespace) NoteIdentity(ctx context.Context, st store.Store, id string) error {
+	ns.Identity = id
+	_, err := ns.write(ctx, st)
+	return err
+}
+
+// rotated returns the secret IDs of the namespace and of a scheme. IDs
+// under different numbers never collide, even if a program rotates late. So
+// there is one rule: a number means the same secret for everybody, for
+// ever. The creator of the namespace names its first secrets. A lease only
+// adds secrets after those.
+func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, added bool, err error) {
+	if s.Layout().Bits(snowfence.FieldKey) == 0 {
+		return n.Keys, false, nil
+	}
+	fail := func(format string, args ...any) ([]string, bool, error) {
+		args = append([]any{n.Name, snowfence.ErrKey}, args...)
+		return nil, false, fmt.Errorf("lease: namespace %q: %w: "+format, args...)
+	}
+	keys = slices.Clone(n.Keys)
+	for i, id := range s.KeyIDs() {
+		known := ""
+		if i < len(keys) {
+			known = keys[i]
+		}
+		switch {
+		case known != "" && (id == "" || id == known):
+		case known != "":
+			return fail("key number %d is secret %s there and %s here: "+
+				"give the secrets in the order in which they came into use, and a new one last", i, known, id)
+		case id == "":
+			return fail("it does not know the secret of key number %d, and none is given: give that secret, too", i)
+		case !operator && i < max(len(n.Keys), 1):
+			return fail("it was made without key number %d: "+
+				"create it again with its secrets; nothing else changes", i)
+		case i < len(keys):
+			keys[i], added = id, true
+		default:
+			keys, added = append(keys, id), true
+		}
+	}
+	return keys, added, nil
+}

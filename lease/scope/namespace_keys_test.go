@@ -1,0 +1,209 @@
+package scope_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+func encrypted(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
+	t.Helper()
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// One secret for the life of a Randflake namespace: under two, different
+// raw IDs can become one. Changing the layout is no way around it.
+func TestAnotherSecretIsRefused(t *testing.T) {
+	ctx, st := t.Context(), store.NewMemory()
+	a, b := encrypted(t, "randflake", snowfence.GenerateSecret()), encrypted(t, "randflake", snowfence.GenerateSecret())
+	if _, err := scope.Namespaces(st).Create(ctx, "users", a, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.Open(ctx, st, "users", b, nil); !errors.Is(err, lease.ErrMismatch) {
+		t.Errorf("opened with another secret: %v", err)
+	}
+	if ns, err := scope.Namespaces(st).Change(ctx, "users", b, nil); err == nil {
+		t.Errorf("the same layout under another secret: %+v", ns)
+	}
+	if _, err := scope.Namespaces(st).Change(ctx, "users", a, nil); err != nil {
+		t.Errorf("the same layout under the same secret: %v", err)
+	}
+	l, err := lease.Open(ctx, st, "users", a, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// Where the layout has room for the number of the key, keys are added, and
+// a number means the same key for everybody.
+func TestKeysAreAdded(t *testing.T) {
+	ctx, st := t.Context(), store.NewMemory()
+	const spec = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
+	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
+	for _, step := range []struct {
+		keys []*snowfence.Secret
+		ok   bool
+	}{
+		{[]*snowfence.Secret{a}, true},
+		{[]*snowfence.Secret{a, b}, true},
+		{[]*snowfence.Secret{a}, true}, // a process that is behind
+		{[]*snowfence.Secret{nil, b}, true},
+		{[]*snowfence.Secret{b}, false},
+		{[]*snowfence.Secret{a, c}, false},
+		{[]*snowfence.Secret{a, b, c}, true},
+	} {
+		l, err := lease.Open(ctx, st, "orders", encrypted(t, spec, step.keys...), &lease.Options{Create: true})
+		if (err == nil) != step.ok || err != nil && !errors.Is(err, snowfence.ErrKey) {
+			t.Errorf("%d keys: %v", len(step.keys), err)
+		}
+		if err == nil {
+			if err := l.Shutdown(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	ns, err := scope.Namespaces(st).Show(ctx, "orders")
+	if err != nil || len(ns.Keys) != 3 || ns.Keys[2] != c.ID() {
+		t.Errorf("the namespace remembers %q: %v", ns.Keys, err)
+	}
+	ns, err = scope.Namespaces(st).Change(ctx, "orders", encrypted(t, spec, a), &scope.NamespaceOptions{Unit: 4})
+	if err != nil || len(ns.Keys) != 3 || ns.Unit != 4 {
+		t.Errorf("with another unit it remembers %q: %v", ns.Keys, err)
+	}
+}
+
+const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
+
+// A namespace made with key A accepted key C at first, and [nil, B] let who
+// came first define key 0: it knows its keys from its creation.
+func TestKeysAreKnownFromTheCreation(t *testing.T) {
+	ctx, st := t.Context(), store.NewMemory()
+	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
+	ns, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil)
+	if err != nil || len(ns.Keys) != 1 || ns.Keys[0] != a.ID() {
+		t.Fatalf("made with %q: %v", ns.Keys, err)
+	}
+	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("another key 0: %v", err)
+	}
+	_, err = scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, c), nil)
+	if !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("made again with another key 0: %v", err)
+	}
+	for _, keys := range [][]*snowfence.Secret{{nil, b}, {a, nil, c}} {
+		_, err := scope.Namespaces(st).Create(ctx, "other", encrypted(t, rotating, keys...), nil)
+		if !errors.Is(err, snowfence.ErrKey) {
+			t.Errorf("%d keys with one left out: %v", len(keys), err)
+		}
+		_, err = lease.Open(ctx, st, "other", encrypted(t, rotating, keys...), &lease.Options{Create: true})
+		if !errors.Is(err, snowfence.ErrKey) {
+			t.Errorf("made by a lease with %d keys, one left out: %v", len(keys), err)
+		}
+	}
+	_, err = lease.Open(ctx, st, "orders", encrypted(t, rotating, a, nil, c), nil)
+	if !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("key 1 left out: %v", err)
+	}
+	// Rotated by who creates it again.
+	if ns, err = scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, nil, b), nil); err != nil ||
+		len(ns.Keys) != 2 || ns.Keys[0] != a.ID() || ns.Keys[1] != b.ID() {
+		t.Errorf("rotated to %q: %v", ns.Keys, err)
+	}
+	// Deleted and made again it knows them still.
+	if _, err := scope.Namespaces(st).Delete(ctx, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, c), nil)
+	if !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("brought back with another key 0: %v", err)
+	}
+	// Another layout has keys of its own, from the change on.
+	if _, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil); err != nil {
+		t.Fatal(err)
+	}
+	const wider = "key=3,time=33,node=8,seq=10,tick=1s,cipher=ff1"
+	force := &scope.NamespaceOptions{Force: true}
+	if _, err := scope.Namespaces(st).Change(ctx, "orders", encrypted(t, wider, nil, c), force); !errors.Is(err,
+		snowfence.ErrKey) {
+		t.Errorf("changed with key 0 left out: %v", err)
+	}
+	if ns, err = scope.Namespaces(st).Change(ctx, "orders", encrypted(t, wider, c), force); err != nil ||
+		len(ns.Keys) != 1 || ns.Keys[0] != c.ID() {
+		t.Errorf("changed: %q, %v", ns.Keys, err)
+	}
+}
+
+// A namespace that was made without its keys gives no leases until its
+// operator names them: the first holder would define what the others' IDs
+// mean.
+func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
+	ctx, st := t.Context(), store.NewMemory()
+	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
+	if _, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil); err != nil {
+		t.Fatal(err)
+	}
+	k := store.Key{Namespace: "orders", Node: store.NamespaceNode}
+	forget := func(known, instead string) {
+		t.Helper()
+		rs, err := st.Get(ctx, []store.Key{k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rs[0]
+		old := r.Nonce
+		r.Nonce += "x"
+		r.Data = strings.Replace(r.Data, known, instead, 1)
+		if r.Data == rs[0].Data {
+			t.Fatalf("no %s in %s", known, r.Data)
+		}
+		if err := st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func(keys ...*snowfence.Secret) error {
+		l, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, keys...), nil)
+		if err == nil {
+			l.Orphan()
+		}
+		return err
+	}
+	forget(`"keys":["`+a.ID()+`"]`, `"keys":null`)
+	for _, keys := range [][]*snowfence.Secret{{a}, {b}, {nil, b}} {
+		if err := open(keys...); !errors.Is(err, snowfence.ErrKey) {
+			t.Errorf("%d keys, of which none is known: %v", len(keys), err)
+		}
+	}
+	if _, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil); err != nil {
+		t.Fatal(err)
+	}
+	forget(`"`+a.ID()+`"`, `""`) // as a list with a key left out once made it
+	if err := open(a, b); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("key 0 is not known: %v", err)
+	}
+	_, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, nil, b), nil)
+	if !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("key 0 is left out: %v", err)
+	}
+	if _, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(a, b); err != nil {
+		t.Error(err)
+	}
+}

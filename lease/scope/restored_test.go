@@ -1,0 +1,146 @@
+package scope_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// A backup under a store that looks as before: IDs repeat, unless an
+// operator says so first. A lease of the longest ttl, with a clock as far
+// ahead as is allowed, was granted after the backup. The clock of the next
+// holder is as far behind.
+func TestRestored(t *testing.T) {
+	for _, said := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const skew = 10 * time.Second
+			node := int64(3)
+			st, s := store.NewMemory(), newScheme(t, "time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+			op := scope.Namespaces(st)
+			if _, err := op.Create(t.Context(), "default", s, &scope.NamespaceOptions{
+				MaxTTL: time.Minute, MaxSkew: skew,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			first, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node})
+			if err == nil {
+				err = first.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			take := func(off time.Duration) snowfence.Grant {
+				o := &lease.Options{TTL: time.Minute, Node: &node, Time: clockOff(off)}
+				l, err := lease.Open(t.Context(), st, "default", s, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Orphan()
+				return l.Status().Grant
+			}
+			restore := setBack(t, st)
+			lost := take(skew)
+			restore()
+			if said {
+				for range 2 { // it may be repeated
+					if _, err := op.Restored(t.Context(), "default"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			next := take(-skew)
+			if repeats := next.From < lost.Until; repeats == said {
+				t.Errorf("said %t: %+v after %+v", said, next, lost)
+			}
+			ns, err := op.Show(t.Context(), "default")
+			wait := time.Until(s.Layout().TimeOf(ns.Floor))
+			if err != nil || wait > time.Minute+2*skew+time.Second {
+				t.Errorf("said %t: nodes wait %v, %v", said, wait, err)
+			}
+		})
+	}
+}
+
+// With a clock that is off, nothing is raised, and nothing lowered.
+func TestRestoredInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheme(t, "time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		st := &timed{store.NewMemory(), "one", time.Now()}
+		op := scope.Namespaces(st)
+		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrNoNamespace) {
+			t.Errorf("no namespace: %v", err)
+		}
+		before, err := op.Create(t.Context(), "default", s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.now = time.Now().Add(time.Hour)
+		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrSkew) {
+			t.Errorf("a clock that is off: %v", err)
+		}
+		less := &scope.NamespaceOptions{MaxTTL: time.Second}
+		if _, err := op.Change(t.Context(), "default", nil, less); !errors.Is(err,
+			lease.ErrSkew) {
+			t.Errorf("limits that are lowered with a clock that is off: %v", err)
+		}
+		if ns, err := op.Show(t.Context(), "default"); err != nil || ns.Floor != before.Floor ||
+			ns.MaxTTL != before.MaxTTL {
+			t.Errorf("%+v, %v", ns, err)
+		}
+	})
+}
+
+// setBack puts the records of a store back to their
+// present state when it is called. Later records vanish.
+func setBack(t *testing.T, st *store.Memory) (restore func()) {
+	t.Helper()
+	list := func() []store.Record {
+		heads, err := st.Heads(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []store.Record
+		for _, head := range heads {
+			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
+			rs, err := st.List(context.Background(), head.Namespace, among, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, rs...)
+		}
+		return all
+	}
+	backup := map[store.Key]store.Record{}
+	for _, r := range list() {
+		backup[r.Key] = r
+	}
+	return func() {
+		for _, r := range list() {
+			old := r.Nonce
+			if r = backup[r.Key]; r.Nonce == old {
+				continue
+			}
+			if err := st.Swap(context.Background(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// timed is a store with a time and an identity of its own.
+type timed struct {
+	*store.Memory
+	id  string
+	now time.Time
+}
+
+func (s *timed) Now(context.Context) (time.Time, error) { return s.now, nil }
+
+func (s *timed) Identity(context.Context, string) (string, error) { return s.id, nil }

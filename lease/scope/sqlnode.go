@@ -1,0 +1,231 @@
+package scope
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+const (
+	// sqlSkew is how far a database's clock may be off from the operator's
+	// clock.
+	sqlSkew = 30 * time.Second
+
+	// maxSQLLead is more than any layout's lead needs, and keeps times
+	// apart from overflows.
+	maxSQLLead = 100 * 365 * 24 * time.Hour
+
+	longestText = 128 // bytes of the label and the dialect of functions
+)
+
+// RecordFunctions gives a node to functions in a database. It returns the
+// region of the functions, and the tick above which their IDs have to
+// begin. The node must be outside the leasable nodes. If the node has
+// functions already, again must be true: with it, the operator states that
+// the new ones are for the same database.
+//
+// From then on no program leases the node. Until
+// [Operator.RetireFunctions], a change that could make an ID of it is
+// refused, and the namespace cannot be deleted.
+func (op Operator) RecordFunctions(
+	ctx context.Context, namespace string, node int64, f Functions, again bool,
+) (recorded Region, after int64, err error) {
+	none := Region{}
+	switch {
+	case max(len(f.Label), len(f.Dialect)) > longestText || !store.Plain(f.Label+" "+f.Dialect):
+		return none, 0, fault.Invalidf("lease: namespace %q: the label %.200q is no text of at most %d bytes",
+			namespace, f.Label, longestText)
+	case f.Lead < 0 || f.Lead > maxSQLLead:
+		return none, 0, fault.Invalidf("lease: namespace %q: a lead of %v: it is between 0 and %v", namespace, f.Lead,
+			time.Duration(maxSQLLead))
+	}
+	now := world.From(ctx).Now()
+	if !again {
+		if err := vacant(ctx, op.st, namespace, node, now); err != nil {
+			return none, 0, err
+		}
+	}
+	ns, err := editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
+		return true, ns.recordSQL(node, f, again, now)
+	})
+	if err != nil {
+		return none, 0, err
+	}
+	recorded, _ = ns.functionsAt(node)
+	l := recorded.Layout
+	after = max(l.TickOf(now)+1, recorded.From)
+	if again { // the database may be a new one, in place of one that is gone
+		after = max(after, l.TickOf(now.Add(recorded.Functions.Lead+sqlSkew))+1)
+	}
+	if !l.Equal(ns.Layout) {
+		return recorded, after, nil
+	}
+	// A holder that took the node before it was recorded is in its record
+	// now, and evicted.
+	r, err := Namespaces(op.st).Veto(ctx, namespace, node,
+		"functions in a database make its IDs: "+recorded.Functions.database())
+	if err != nil {
+		return none, 0, err
+	}
+	return recorded, max(after, ns.FloorOf(r)), nil
+}
+
+// vacant refuses a node that a lease holds.
+func vacant(ctx context.Context, st store.Store, namespace string, node int64, now time.Time) error {
+	ns, err := Namespaces(st).Show(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	l := ns.Layout
+	rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: ns.whole(node)}})
+	if err != nil {
+		return fmt.Errorf("lease: reading node %d of namespace %q: %w", node, namespace, err)
+	}
+	if r := rs[0]; r.Held(l.TickOf(now)) && r.Generation >= ns.Since {
+		return fault.Refusedf("lease: node %d of namespace %q is held by %q: stop that process, or take another node",
+			node, namespace, r.Label)
+	}
+	return nil
+}
+
+// recordSQL gives a node of the leases to functions, or notes that
+// functions were printed again.
+func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Time) error {
+	refuse := func(format string, args ...any) error {
+		return fault.Refusedf("lease: node %d of namespace %q: "+format, append([]any{node, ns.Name}, args...)...)
+	}
+	l := ns.Layout
+	old, had := ns.functionsAt(node)
+	start := max(ns.Floor, l.TickOf(now))
+	switch {
+	case ns.State != Active:
+		return ns.notActive()
+	case again && !had:
+		return refuse("no functions in a database have this node: print new ones, without --again")
+	case again && old.Functions.Dialect != f.Dialect:
+		return refuse("its functions are for %s: print them again for that, or retire them", old.Functions.Dialect)
+	case again:
+		ns.each(func(r Region) []Region {
+			if r.functionsOf(node) {
+				was := *r.Functions
+				r.Functions = &Functions{f.Dialect, cmp.Or(f.Label, was.Label), max(was.Lead, f.Lead), now.UnixMilli()}
+			}
+			return []Region{r}
+		})
+		return nil
+	case had:
+		return refuse("functions in a database have this node since %s (%s): print them again for the same database "+
+			"only, or take another node", showMilli(old.Functions.Printed), old.Functions.database())
+	case node < 0 || node >= nodeCount(l):
+		return fault.Invalidf("lease: node %d of namespace %q: the layout %s has the nodes 0 to %d", node, ns.Name,
+			ns.Layout, nodeCount(l)-1)
+	case node >= ns.Nodes.From && node < ns.Nodes.Until:
+		return refuse("programs can lease the nodes %d to %d: take another one", ns.Nodes.From,
+			ns.Nodes.Until-1)
+	case l.Cipher != snowfence.Plain:
+		return refuse("the layout %s is encrypted, and its secret must not be in a database", ns.Layout)
+	case start > maxTick(l):
+		return refuse("%w: its layout has no tick left", snowfence.ErrLifetime)
+	}
+	if err := ns.OfLeases(node, 1); err != nil {
+		return fault.Mark(err, fault.ErrRefused)
+	}
+	f.Printed = now.UnixMilli()
+	ns.each(func(r Region) []Region {
+		if r.Owner != OwnerLeases || r.Ended || node < r.Nodes.From || node >= r.Nodes.Until {
+			return []Region{r}
+		}
+		below, above, before, mine := r, r, r.ended(start), r
+		below.Nodes.Until, above.Nodes.From = node, node+1
+		before.Nodes = snowfence.NodeRange{From: node, Until: node + 1}
+		mine.Nodes, mine.From, mine.Owner, mine.Functions = before.Nodes, max(start, r.From), ownerFunctions, &f
+		return []Region{below, above, before, mine}
+	})
+	if err := ns.fits(); err != nil {
+		return refuse("%w", err)
+	}
+	return nil
+}
+
+// RetireFunctions records that functions in a database were dropped, and
+// returns their region with its end. After that, a layout, a lease or other
+// functions may use the node.
+func (op Operator) RetireFunctions(ctx context.Context, namespace string, node int64) (Region, error) {
+	ns, err := op.Show(ctx, namespace)
+	if err != nil {
+		return Region{}, err
+	}
+	q, err := ns.retiredSQL(node, world.From(ctx).Now())
+	if err != nil {
+		return Region{}, err
+	}
+	present := q.Layout.Equal(ns.Layout)
+	if present {
+		// The record comes first: a program that leases the node again
+		// finds it raised.
+		if err := raiseRetired(ctx, op.st, namespace, q); err != nil {
+			return Region{}, err
+		}
+	}
+	ns, err = editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
+		now, had := ns.functionsAt(node)
+		if ns.State != Active || !had || now.Functions.Printed != q.Functions.Printed {
+			return false, fault.Refusedf("lease: node %d of namespace %q was changed at the same time: try again", node,
+				namespace)
+		}
+		ns.each(func(r Region) []Region {
+			if !r.functionsOf(node) {
+				return []Region{r}
+			}
+			back := r
+			back.Owner, back.Functions, back.From = OwnerLeases, nil, q.Until
+			if !r.Layout.Equal(ns.Layout) {
+				return []Region{q}
+			}
+			return []Region{q, back}
+		})
+		return true, nil
+	})
+	if err != nil || !present {
+		return q, err
+	}
+	_, err = Namespaces(op.st).Veto(ctx, namespace, node, "")
+	return q, err
+}
+
+// raiseRetired raises the floor of a node above the IDs that its functions
+// made.
+func raiseRetired(ctx context.Context, st store.Store, namespace string, q Region) error {
+	node := q.Nodes.From
+	if _, err := Namespaces(st).Veto(ctx, namespace, node,
+		"its functions in a database are being retired"); err != nil {
+		return err // it also makes the record, if there is none
+	}
+	_, err := edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
+		if r.Generation < ns.Since { // ticks of another layout
+			r.Generation, r.Until, r.From = ns.Generation, ns.Floor, ns.Floor
+		}
+		r.Until = max(r.Until, q.Until)
+		return r, nil
+	})
+	return err
+}
+
+// retiredSQL returns the region of a node with functions, if these end now.
+func (ns Namespace) retiredSQL(node int64, now time.Time) (Region, error) {
+	q, had := ns.functionsAt(node)
+	switch {
+	case ns.State != Active:
+		return Region{}, ns.notActive()
+	case !had:
+		return Region{}, fault.Refusedf("lease: node %d of namespace %q: no functions in a database have this node",
+			node, ns.Name)
+	}
+	return q.ended(max(q.From, q.Layout.TickOf(now.Add(q.Functions.Lead+sqlSkew))) + 1), nil
+}

@@ -1,0 +1,359 @@
+package scope_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+const sqlSpec = "time=41,node=3,seq=2,epoch=1999-01-01T00:00:00Z,tick=1ms"
+
+// sqlStage is a namespace whose nodes 0 to 5 can be leased.
+func sqlStage(t *testing.T) (store.Store, *snowfence.Scheme) {
+	t.Helper()
+	st, s := store.NewMemory(), newScheme(t, sqlSpec)
+	o := &scope.NamespaceOptions{MaxTTL: time.Minute, Nodes: snowfence.NodeRange{Until: 6}}
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
+		t.Fatal(err)
+	}
+	return st, s
+}
+
+// shop are functions in a database.
+var shop = scope.Functions{Dialect: "postgres", Label: "shop", Lead: time.Second}
+
+func recordSQL(t *testing.T, st store.Store, node int64) int64 {
+	t.Helper()
+	_, after, err := scope.Namespaces(st).RecordFunctions(t.Context(), "default", node, shop, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after
+}
+
+// refused checks that an error matches ErrRefused, and says why.
+func refused(t *testing.T, what string, err error, why string) {
+	t.Helper()
+	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), why) {
+		t.Errorf("%s: %v, want it refused with %q", what, err, why)
+	}
+}
+
+func TestNodeIsRecordedForOneDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		try := func(node int64, f scope.Functions, again bool) error {
+			_, _, err := scope.Namespaces(st).RecordFunctions(t.Context(), "default", node, f, again)
+			return err
+		}
+		refused(t, "a leasable node", try(5, shop, false), "programs can lease")
+		refused(t, "again, for the first time", try(6, shop, true), "without --again")
+		if err := try(8, shop, false); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("a node that the layout lacks: %v", err)
+		}
+		for _, f := range []scope.Functions{
+			{Label: strings.Repeat("a", 129)},
+			{Label: "a\x00"},
+			{Dialect: "a\x00"},
+			{Lead: -1},
+			{Lead: 101 * 365 * 24 * time.Hour},
+		} {
+			if err := try(6, f, false); !errors.Is(err, lease.ErrInvalid) {
+				t.Errorf("%.50v: %v", f, err)
+			}
+		}
+		recordSQL(t, st, 6)
+		refused(t, "the same node for another database", try(6, shop, false), "have this node since")
+		refused(t, "in another dialect", try(6, scope.Functions{Dialect: "mysql"}, true), "are for postgres")
+		ahead := shop
+		ahead.Lead = time.Minute
+		got, after, err := scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, ahead, true)
+		// A new database in place of one that is gone begins above what
+		// that can have made.
+		least := s.Layout().TickOf(time.Now().Add(90 * time.Second))
+		if err != nil || after <= least || got.Functions.Lead != time.Minute {
+			t.Errorf("printed again: %+v, after %d, want above %d: %v", got, after, least, err)
+		}
+		if got, _, err = scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop,
+			true); got.Functions.Lead != time.Minute {
+			t.Errorf("the longest lead counts: %+v, %v", got, err)
+		}
+	})
+}
+
+// between is a store in which something happens right before a swap.
+type between struct {
+	store.Store
+	before func()
+}
+
+func (b *between) Swap(ctx context.Context, ws []store.Write) []error {
+	if do := b.before; do != nil && ws[0].New.Node >= 0 {
+		b.before = nil
+		do()
+	}
+	return b.Store.Swap(ctx, ws)
+}
+
+// TestLeaseOfANodeOfFunctions checks that no program leases such a node:
+// not when its veto was lifted, and not in the moment in which it is
+// recorded.
+func TestLeaseOfANodeOfFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		node := int64(6)
+		o := &lease.Options{Node: &node, TTL: 40 * time.Second}
+		held, err := lease.Open(t.Context(), st, "default", s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop, false)
+		refused(t, "a node that is held", err, "is held by")
+		if err := held.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// Another process takes the node after the look, and before it is
+		// recorded.
+		racing := &between{Store: st}
+		racing.before = func() { recordSQL(t, st, 6) }
+		if _, err := lease.Open(t.Context(), racing, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("taken while it was recorded: %v", err)
+		}
+		_, err = scope.Namespaces(st).Veto(t.Context(), "default", 6, "")
+		refused(t, "its veto", err, "retire the node")
+		lift(t, st, 6)
+		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("with the veto lifted: %v", err)
+		}
+		o = &lease.Options{Node: &node, Nodes: 2}
+		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("in a block: %v", err)
+		}
+		// A block that begins below such a node, whose veto was lifted.
+		st2, s2 := sqlStage(t)
+		recordSQL(t, st2, 7)
+		lift(t, st2, 7)
+		if _, err := lease.Open(t.Context(), st2, "default", s2, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("in a block that begins below: %v", err)
+		}
+		other := int64(7)
+		l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &other})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+	})
+}
+
+// lift takes a veto away as an older program would.
+func lift(t *testing.T, st store.Store, node int64) {
+	t.Helper()
+	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: node}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, old := rs[0], rs[0].Nonce
+	if old == "" {
+		return // no record, and no veto
+	}
+	r.Veto, r.Nonce = "", old+"l"
+	if err := st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// crashing is a store for a program that ends before it writes the record
+// of a node.
+type crashing struct{ store.Store }
+
+func (c crashing) Swap(ctx context.Context, ws []store.Write) []error {
+	if ws[0].New.Node < 0 {
+		return c.Store.Swap(ctx, ws)
+	}
+	return []error{errors.New("the program ended here")}
+}
+
+// TestRecordedNodeIsNotLeasedAfterACrash records a node for functions right
+// before a lease takes or renews it. Then the program ends, and evicts no
+// holder: the lease ends by what it reads itself.
+func TestRecordedNodeIsNotLeasedAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, taken := range []bool{false, true} {
+			st, s := sqlStage(t)
+			node := int64(6)
+			record := func() {
+				_, _, err := scope.Namespaces(crashing{st}).RecordFunctions(t.Context(), "default", 6, shop, false)
+				if err == nil {
+					t.Error("the program did not end between the record and the eviction")
+				}
+			}
+			o := &lease.Options{Node: &node, TTL: 40 * time.Second}
+			if !taken { // the lease has looked at the namespace already
+				_, err := lease.Open(t.Context(), &between{Store: st, before: record}, "default", s, o)
+				if !errors.Is(err, lease.ErrVetoed) {
+					t.Errorf("taken after the record: %v", err)
+				}
+				continue
+			}
+			// The look finds the node free, then the lease takes it, then
+			// the node is recorded.
+			reads := &afterRead{Store: crashing{st}}
+			var held *lease.Lease
+			reads.do = func() {
+				var err error
+				if held, err = lease.Open(t.Context(), st, "default", s, o); err != nil {
+					t.Error(err)
+				}
+			}
+			_, _, err := scope.Namespaces(reads).RecordFunctions(t.Context(), "default", 6, shop, false)
+			if err == nil || held == nil {
+				t.Fatalf("the program did not end between the record and the eviction: %v", err)
+			}
+			time.Sleep(50 * time.Second)
+			if g, ok := held.Held(s.Layout().TickOf(time.Now())); ok {
+				t.Errorf("renewed after the record: %+v", g)
+			}
+			held.Close()
+		}
+	})
+}
+
+// TestFunctionsBeginAboveALease lets a lease take the node in the moment in
+// which it is recorded.
+func TestFunctionsBeginAboveALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		node := int64(6)
+		reads := &afterRead{Store: st}
+		reads.do = func() {
+			l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node, TTL: 40 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+		}
+		_, after, err := scope.Namespaces(reads).RecordFunctions(t.Context(), "default", 6, shop, false)
+		if least := s.Layout().TickOf(time.Now().Add(39 * time.Second)); err != nil || after < least {
+			t.Errorf("IDs begin after %d, want %d at least: %v", after, least, err)
+		}
+	})
+}
+
+// afterRead is a store in which something happens right after the first
+// read of a node.
+type afterRead struct {
+	store.Store
+	do func()
+}
+
+func (a *afterRead) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	rs, err := a.Store.Get(ctx, keys)
+	if do := a.do; do != nil && keys[0].Node >= 0 {
+		a.do = nil
+		do()
+	}
+	return rs, err
+}
+
+func TestNamespaceOfFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		ctx := t.Context()
+		recordSQL(t, st, 6)
+		_, err := scope.Namespaces(st).Delete(ctx, "default")
+		refused(t, "the end of the namespace", err, "retire the node first")
+		if ns, err := scope.Namespaces(st).Show(ctx, "default"); err != nil || ns.State != scope.Active {
+			t.Errorf("after that: %+v, %v", ns, err)
+		}
+		_, err = scope.Namespaces(st).Change(ctx, "default",
+			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()})
+		refused(t, "leases of its node", err, "retire the node first")
+		aligned := newScheme(t, "time=41,node=2,seq=3,epoch=1999-01-01T00:00:00Z,tick=1ms")
+		for _, force := range []bool{false, true} {
+			o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 4}, Force: force}
+			_, err = scope.Namespaces(st).Change(ctx, "default", aligned, o)
+			refused(t, fmt.Sprint("a layout with its IDs, force ", force), err, "retire the node first")
+		}
+		// Its nodes 0 to 2 are 0 to 5 before: the functions go on beside
+		// them for ever.
+		fewer := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}}
+		_, err = scope.Namespaces(st).Change(ctx, "default", aligned, fewer)
+		refused(t, "a layout that leaves out a number in silence", err, "that you leave out: 3 to 3")
+		fewer.Unused = time.Now()
+		if _, err := scope.Namespaces(st).Change(ctx, "default", aligned, fewer); err != nil {
+			t.Fatal(err)
+		}
+		node := int64(3)
+		o := &lease.Options{Node: &node}
+		if _, err := lease.Open(ctx, st, "default", aligned, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("a lease of the node that is theirs now: %v", err)
+		}
+		_, _, err = scope.Namespaces(st).RecordFunctions(ctx, "default", 3, shop, false)
+		refused(t, "other functions with the node that is theirs now", err, "retire the node first")
+		q, err := scope.Namespaces(st).RetireFunctions(ctx, "default", 6)
+		if least := s.Layout().TickOf(time.Now().Add(31 * time.Second)); err != nil || q.Until <= least {
+			t.Fatalf("retired %+v, want after %d: %v", q, least, err)
+		}
+		_, err = scope.Namespaces(st).RetireFunctions(ctx, "default", 6)
+		refused(t, "retired twice", err, "no functions")
+		// Back to the first layout: its own IDs equal the functions' IDs,
+		// until these are past.
+		all := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}, Unused: time.Now()}
+		_, err = scope.Namespaces(st).Change(ctx, "default", s, all)
+		refused(t, "the layout of functions that made IDs a moment ago", err, "can be made by both")
+		time.Sleep(32 * time.Second)
+		all.Unused = time.Now()
+		ns, err := scope.Namespaces(st).Change(ctx, "default", s, all)
+		if err != nil || ns.Start < q.Until {
+			t.Errorf("and half a minute later: %+v, %v", ns, err)
+		}
+		if _, err := scope.Namespaces(st).Delete(ctx, "default"); err != nil {
+			t.Errorf("the end of the namespace then: %v", err)
+		}
+	})
+}
+
+// TestRetiredNodeIsLeasedAboveItsIDs checks who may have a node after its
+// functions.
+func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		ctx, node := t.Context(), int64(6)
+		recordSQL(t, st, 6)
+		time.Sleep(time.Minute)
+		q, err := scope.Namespaces(st).RetireFunctions(ctx, "default", 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := recordSQL(t, st, 6); after < q.Until {
+			t.Errorf("other functions begin after %d, want %d", after, q.Until)
+		}
+		if q, err = scope.Namespaces(st).RetireFunctions(ctx, "default", 6); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := scope.Namespaces(st).Change(ctx, "default",
+			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		o := &lease.Options{Node: &node}
+		g, err := generator(ctx, st, "default", s, snowfence.Config{MaxWait: time.Hour}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		id, err := g.Next(ctx)
+		p, _ := s.Decode(id)
+		if err != nil || p.Tick < q.Until {
+			t.Errorf("a lease of the node made tick %d, want %d at least: %v", p.Tick, q.Until, err)
+		}
+	})
+}

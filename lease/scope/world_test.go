@@ -1,0 +1,35 @@
+package scope_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+func newScheme(t testing.TB, spec string) *snowfence.Scheme {
+	t.Helper()
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// generator leases a node for a generator. Closing the generator closes the
+// lease.
+func generator(
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, c snowfence.Config, o *lease.Options,
+) (*snowfence.Generator, error) {
+	l, err := lease.Open(ctx, st, namespace, s, o)
+	if err != nil {
+		return nil, err
+	}
+	return l.Generator(c)
+}
