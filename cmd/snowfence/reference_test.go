@@ -61,7 +61,7 @@ func TestDocumentedLayouts(t *testing.T) {
 
 var (
 	sentinel = regexp.MustCompile(`(?m)^(?:\t|var )(Err[A-Z]\w*) .*= (?:fault\.Err|.*errors\.New)`)
-	named    = regexp.MustCompile("`\\*?((?:snowfence|lease|scope|store|nodes)\\.(?:Err[A-Z]\\w*|\\w+Error))`")
+	named    = regexp.MustCompile("`\\*?((?:snowfence|lease|scope|backfill|store|nodes)\\.(?:Err[A-Z]\\w*|\\w+Error))`")
 	typed    = regexp.MustCompile(`(?m)^type (\w+Error) struct`)
 )
 
@@ -74,8 +74,9 @@ func TestDocumentedErrors(t *testing.T) {
 	}
 	for name, dir := range map[string]string{
 		"snowfence": "../../", "lease": "../../lease/", "scope": "../../lease/scope/",
-		"store": "../../lease/store/",
-		"nodes": "../../nodes/",
+		"backfill": "../../lease/backfill/",
+		"store":    "../../lease/store/",
+		"nodes":    "../../nodes/",
 	} {
 		paths, err := filepath.Glob(dir + "*.go")
 		if err != nil || len(paths) == 0 {

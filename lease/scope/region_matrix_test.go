@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -100,8 +101,8 @@ func (m *matrix) namespace() (scope.Namespace, *snowfence.Scheme) {
 func (m *matrix) expect(err error) bool {
 	m.t.Helper()
 	for _, known := range []error{
-		lease.ErrRefused, lease.ErrInvalid, lease.ErrVetoed, lease.ErrNoNamespace, lease.ErrExists, lease.ErrFull,
-		lease.ErrRolledBack, lease.ErrTaken, snowfence.ErrExhausted, snowfence.ErrFenced,
+		lease.ErrRefused, lease.ErrInvalid, lease.ErrVetoed, lease.ErrNoNamespace, lease.ErrExists, backfill.ErrFull,
+		backfill.ErrRolledBack, lease.ErrTaken, snowfence.ErrExhausted, snowfence.ErrFenced,
 	} {
 		if errors.Is(err, known) {
 			return false
@@ -190,7 +191,7 @@ func (m *matrix) lease(s *snowfence.Scheme, node int64) {
 }
 
 func (m *matrix) backfill(s *snowfence.Scheme, node int64) {
-	b, err := lease.OpenBackfill(m.t.Context(), m.st, "default", s, node)
+	b, err := backfill.Open(m.t.Context(), m.st, "default", s, node)
 	if !m.expect(err) {
 		return
 	}

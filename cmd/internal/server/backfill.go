@@ -10,13 +10,14 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 )
 
 // backfills are the makers of IDs for the past, by node. They notice a
 // store that was rolled back, so some are kept.
 type backfills struct {
 	mu  sync.Mutex
-	all map[int64]*lease.Backfill
+	all map[int64]*backfill.Backfill
 }
 
 // maxBackfills is how many nodes are kept; no server needs many.
@@ -35,7 +36,7 @@ func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64, tag 
 		return nil, err
 	}
 	ids, err := b.NewAt(ctx, slices.Repeat([]time.Time{at}, int(n))...)
-	if errors.Is(err, lease.ErrRolledBack) { // a new one goes on after an operator confirmed
+	if errors.Is(err, backfill.ErrRolledBack) { // a new one goes on after an operator confirmed
 		sp.backfills.mu.Lock()
 		delete(sp.backfills.all, node)
 		sp.backfills.mu.Unlock()
@@ -51,7 +52,7 @@ func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64, tag 
 	return ids, sp.setTag(ids, tag)
 }
 
-func (sp *Space) openBackfill(ctx context.Context, node int64) (*lease.Backfill, error) {
+func (sp *Space) openBackfill(ctx context.Context, node int64) (*backfill.Backfill, error) {
 	sp.backfills.mu.Lock()
 	b := sp.backfills.all[node]
 	sp.backfills.mu.Unlock()
@@ -61,14 +62,14 @@ func (sp *Space) openBackfill(ctx context.Context, node int64) (*lease.Backfill,
 	if err := sp.service.checkRecord(ctx); err != nil {
 		return nil, err
 	}
-	b, err := lease.OpenBackfill(ctx, sp.service.store, sp.Name, sp.Scheme(), node)
+	b, err := backfill.Open(ctx, sp.service.store, sp.Name, sp.Scheme(), node)
 	if err != nil {
 		return nil, err
 	}
 	sp.backfills.mu.Lock()
 	defer sp.backfills.mu.Unlock()
 	if sp.backfills.all == nil || len(sp.backfills.all) >= maxBackfills {
-		sp.backfills.all = map[int64]*lease.Backfill{}
+		sp.backfills.all = map[int64]*backfill.Backfill{}
 	}
 	sp.backfills.all[node] = b
 	return b, nil

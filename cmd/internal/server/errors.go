@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"strings"
 
-	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
+
+	"connectrpc.com/connect"
 )
 
 // Kind is the class of an error: a caller's next step follows from it.
@@ -121,7 +123,7 @@ func KindOf(err error) Kind {
 		return NoSequence
 	case errors.Is(err, sequence.ErrEnded):
 		return Ended
-	case errors.Is(err, sequence.ErrRolledBack), errors.Is(err, lease.ErrRolledBack):
+	case errors.Is(err, sequence.ErrRolledBack), errors.Is(err, backfill.ErrRolledBack):
 		return RolledBack
 	case errors.Is(err, sequence.ErrPeriod):
 		return NoPeriod
@@ -138,7 +140,7 @@ func KindOf(err error) Kind {
 		return Unavailable // whatever befell the server's own lease is not the caller's business
 	case errors.Is(err, lease.ErrMismatch), errors.Is(err, lease.ErrExists):
 		return Exists
-	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrRefused), errors.Is(err, lease.ErrFull):
+	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrRefused), errors.Is(err, backfill.ErrFull):
 		return Refused
 	case errors.Is(err, store.ErrLost):
 		return Lost

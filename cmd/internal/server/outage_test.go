@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 )
 
 // An outage begins when the first round trip without an answer began, not
@@ -40,7 +40,7 @@ func TestOutageHasTheRightTime(t *testing.T) {
 		time.Sleep(time.Hour)
 		trip(time.Second, away)
 		want("an hour later", first)
-		trip(time.Second, lease.ErrFull)
+		trip(time.Second, backfill.ErrFull)
 		want("a refusal is an answer", time.Time{})
 
 		before := time.Now()

@@ -21,13 +21,14 @@ var Path = slices.Concat(
 	whole("statefile", "folder statefile content part write flock"),
 	whole("lease", `
 		grant clock acquire renew release lost rollback claim register open lease keep close serve serve_claim
-		ticket sublet sublets served served_acquire past past_counts past_store shutdown_all
+		ticket sublet sublets served served_acquire shutdown_all
 	`),
 	whole("lease/scope", "namespace_record namespace admit limits create change change_proof"),
 	some("lease/scope/reserved.go", `
 		Operator.AllowBackfill Operator.NoteOthers Operator.BackfillNodes Operator.NoteRollback Namespace.notAllowed
 		Namespace.reserve Namespace.Fills Namespace.NoteUsed showMilli
 	`),
+	whole("lease/backfill", "backfill counts read"),
 	whole("lease/internal/ticket", "ticket signer"),
 	whole("lease/store", "add records store text identity group group_batcher"),
 	whole("sequence", `
@@ -48,7 +49,7 @@ var Path = slices.Concat(
 	`),
 	some("lease/scope/region_functions.go", "ofFunctions Namespace.withoutFunctions"),
 	some("lease/store/memory.go", "Memory.Swap Memory.Suspect"),
-	some("lease/past_layouts.go", `
+	some("lease/backfill/eras.go", `
 		pastEra.holds pastSecond.holds pastSecond.capacity pastSecond.parts slotOf Backfill.servable
 	`),
 	some("lease/find_pages.go", "finder.wait finder.unavailable finder.rank"),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
@@ -307,7 +308,7 @@ func TestMoverThatRests(t *testing.T) {
 			return err
 		},
 		"counts for the past": func(s *scene, p store.Place) error {
-			b, err := lease.OpenBackfill(s.ctx, p, "orders", s.scheme, 0)
+			b, err := backfill.Open(s.ctx, p, "orders", s.scheme, 0)
 			if err == nil {
 				_, err = b.NewAt(s.ctx, s.times...)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
@@ -216,7 +217,7 @@ func (s *scene) make(ctx context.Context, i int, kind string, g *snowfence.Gener
 }
 
 func (s *scene) past(ctx context.Context, i int) error {
-	b, err := lease.OpenBackfill(ctx, s.stores[i], "orders", s.scheme, 0)
+	b, err := backfill.Open(ctx, s.stores[i], "orders", s.scheme, 0)
 	for err == nil && ctx.Err() == nil {
 		var ids []snowfence.ID
 		if ids, err = b.NewAt(ctx, s.times...); err == nil {

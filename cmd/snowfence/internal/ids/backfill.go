@@ -9,10 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
+
 	"github.com/spf13/cobra"
 )
 
@@ -67,7 +68,7 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 			return err
 		}
 	}
-	b, err := lease.OpenBackfill(ctx, st.Leases, f.store.Namespace, s, node)
+	b, err := backfill.Open(ctx, st.Leases, f.store.Namespace, s, node)
 	if err != nil {
 		return explainBackfill(e, f, err)
 	}
@@ -126,10 +127,10 @@ func timesOf(e *command.Env, f *newFlags) (func() ([]time.Time, error), error) {
 // explainBackfill gives an error the commands that help.
 func explainBackfill(e *command.Env, f *newFlags, err error) error {
 	switch {
-	case errors.Is(err, lease.ErrRolledBack):
+	case errors.Is(err, backfill.ErrRolledBack):
 		return fmt.Errorf("%w:\n  %s", err, f.store.Command("snowfence namespace change %s --backfill-nodes RANGE",
 			f.store.Namespace))
-	case (errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid)) && !errors.Is(err, lease.ErrFull):
+	case (errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid)) && !errors.Is(err, backfill.ErrFull):
 		return command.Usage(err)
 	}
 	return err

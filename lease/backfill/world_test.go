@@ -1,4 +1,4 @@
-package lease_test
+package backfill_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -176,9 +176,9 @@ func newPast(t *testing.T, spec string, last int64) *past {
 	return p
 }
 
-func (p *past) open(node int64) *lease.Backfill {
+func (p *past) open(node int64) *backfill.Backfill {
 	p.t.Helper()
-	b, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, node)
+	b, err := backfill.Open(p.ctx, p.st, "n", p.s, node)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func (p *past) open(node int64) *lease.Backfill {
 }
 
 // newAt makes one ID, which is 0 with an error.
-func newAt(ctx context.Context, b *lease.Backfill, at time.Time) (snowfence.ID, error) {
+func newAt(ctx context.Context, b *backfill.Backfill, at time.Time) (snowfence.ID, error) {
 	var id [1]snowfence.ID
 	err := fillAt(ctx, b, id[:], []time.Time{at})
 	return id[0], err
@@ -194,14 +194,14 @@ func newAt(ctx context.Context, b *lease.Backfill, at time.Time) (snowfence.ID, 
 
 // fillAt fills ids with one of each time. They stay as they are with an
 // error.
-func fillAt(ctx context.Context, b *lease.Backfill, ids []snowfence.ID, times []time.Time) error {
+func fillAt(ctx context.Context, b *backfill.Backfill, ids []snowfence.ID, times []time.Time) error {
 	made, err := b.NewAt(ctx, times...)
 	copy(ids, made)
 	return err
 }
 
 // id makes one that was never made before.
-func (p *past) id(b *lease.Backfill, at time.Time) snowfence.ID {
+func (p *past) id(b *backfill.Backfill, at time.Time) snowfence.ID {
 	p.t.Helper()
 	id, err := newAt(p.ctx, b, at)
 	if err != nil {
@@ -220,7 +220,7 @@ func (p *past) new(id snowfence.ID, at time.Time) {
 }
 
 // refused expects an error that matches, with the words.
-func (p *past) refused(b *lease.Backfill, at time.Time, want error, words string) {
+func (p *past) refused(b *backfill.Backfill, at time.Time, want error, words string) {
 	p.t.Helper()
 	id, err := newAt(p.ctx, b, at)
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), words) || id != 0 {

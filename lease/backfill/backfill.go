@@ -1,4 +1,6 @@
-package lease
+// Package backfill makes IDs with times of the past, for rows that are
+// older than their IDs.
+package backfill
 
 import (
 	"cmp"
@@ -16,8 +18,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// ErrRolledBack means that the store may have lost counts of [Backfill]:
-// see [scope.Operator.BackfillNodes].
+// ErrRolledBack means that the store may have lost counts: see
+// [scope.Operator.BackfillNodes].
 var ErrRolledBack = fault.ErrRolledBack
 
 // ErrFull means that a node has no ID left for a second of the past.
@@ -52,7 +54,7 @@ type witnessed struct {
 	record    store.Record    // count that was written last
 }
 
-// OpenBackfill returns a Backfill for one node. It takes no lease. The
+// Open returns a Backfill for one node. It takes no lease. The
 // namespace must allow it ([scope.Operator.AllowBackfill]), and s is the
 // scheme of its present layout.
 //
@@ -61,7 +63,7 @@ type witnessed struct {
 // reserved numbers. An ID has the second of its time. Within a second, IDs
 // use the ticks in order, from the first one on. With ticks of 1 ms, a node
 // has 1000 IDs for each second with the number 0, and 5000 with 0 to 4.
-func OpenBackfill(
+func Open(
 	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, node int64,
 ) (*Backfill, error) {
 	if err := fault.Check(st, namespace, s); err != nil {
@@ -82,8 +84,8 @@ func OpenBackfill(
 // NewAt returns an ID for each time. It swaps one record of the store for
 // each hour, so ask for many at once.
 //
-// It returns [ErrInvalid] for a time in the future, or before the epoch of
-// its layout. It returns [ErrFull] when the IDs of a second are used up:
+// It returns lease.ErrInvalid for a time in the future, or before the epoch
+// of its layout. It returns [ErrFull] when the IDs of a second are used up:
 // take another node or time. After a store was rolled back, it returns
 // [ErrRolledBack] until an operator names other nodes
 // ([scope.Operator.BackfillNodes]).

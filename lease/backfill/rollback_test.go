@@ -1,4 +1,4 @@
-package lease_test
+package backfill_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -46,7 +47,7 @@ func TestPastOfADeletedNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.refused(b, at, lease.ErrNoNamespace, "deleted")
-	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
+	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Error(err)
 	}
 	if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
@@ -99,26 +100,26 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			p.id(b, early)
 			p.id(b, late)
 			p.st.restore(backup, id)
-			p.refused(b, late, lease.ErrRolledBack, "--backfill-nodes")
-			p.refused(b, early, lease.ErrRolledBack, "--backfill-nodes")
+			p.refused(b, late, backfill.ErrRolledBack, "--backfill-nodes")
+			p.refused(b, early, backfill.ErrRolledBack, "--backfill-nodes")
 			if told := p.st.suspected; told != map[string]int{"one": 1}[id] {
 				t.Errorf("the store got another identity %d times", told)
 			}
-			if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+			if other, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
 				t.Errorf("opened after the backup: %v, %v", other, err)
 			}
 			if _, err := scope.Namespaces(p.st).Confirm(p.ctx, "n"); err != nil {
 				t.Fatal(err)
 			}
-			if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+			if other, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
 				t.Errorf("opened after the store was confirmed: %v, %v", other, err)
 			}
 			for range 2 { // the second time nothing changes
 				p.nodes(5, 7)
 			}
-			p.refused(b, late, lease.ErrRolledBack, "open one of them")
+			p.refused(b, late, backfill.ErrRolledBack, "open one of them")
 			for _, closed := range []int64{0, 4, 7} {
-				if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, closed); !errors.Is(err, lease.ErrRefused) ||
+				if other, err := backfill.Open(p.ctx, p.st, "n", p.s, closed); !errors.Is(err, lease.ErrRefused) ||
 					!strings.Contains(err.Error(), "use the nodes 5 to 6") {
 					t.Errorf("node %d: %v, %v", closed, other, err)
 				}
@@ -161,7 +162,7 @@ func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
 	if ns.Identity != "two" || !ns.BackfillStopped || ns.RolledBack == 0 {
 		t.Errorf("%+v", ns)
 	}
-	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
 		t.Error(err)
 	}
 	p.nodes(1, 2)
@@ -181,7 +182,7 @@ func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
 			t.Errorf("%s: made of forgotten counts", name)
 		}
 		p.allow(0)
-		if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+		if other, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
 			t.Errorf("%s: %v, %v", name, other, err)
 		}
 		p.nodes(3, 4)
@@ -226,7 +227,7 @@ func TestPastSetBackBeforeUse(t *testing.T) {
 			p.st.restore(backup, "two")
 		}
 	}
-	p.refused(b, pastNow.Add(-time.Hour), lease.ErrRolledBack, "")
+	p.refused(b, pastNow.Add(-time.Hour), backfill.ErrRolledBack, "")
 }
 
 // A damaged count stops its hour, and nothing else.
@@ -311,9 +312,9 @@ func TestPastOfAnOlderStoreThatWasChanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.refused(b, early, lease.ErrRolledBack, "--backfill-nodes")
+			p.refused(b, early, backfill.ErrRolledBack, "--backfill-nodes")
 			p.allow(0)
-			if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+			if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
 				t.Errorf("opened afterwards: %v", err)
 			}
 			if p.st.suspected != 0 {
@@ -332,8 +333,8 @@ func TestPastOfAStoreFromBeforeTheNodes(t *testing.T) {
 	b := p.open(1)
 	p.id(b, at)
 	p.st.restore(backup, "one")
-	p.refused(b, at, lease.ErrRolledBack, "")
-	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 1); !errors.Is(err, lease.ErrRolledBack) {
+	p.refused(b, at, backfill.ErrRolledBack, "")
+	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 1); !errors.Is(err, backfill.ErrRolledBack) {
 		t.Errorf("opened afterwards: %v", err)
 	}
 }
@@ -364,7 +365,7 @@ func TestPastWithoutAnswers(t *testing.T) {
 	p.st.away = map[string]error{"later": away}
 	p.refused(b, at, away, "")
 	p.st.away = nil
-	p.refused(b, at, lease.ErrRolledBack, "")
+	p.refused(b, at, backfill.ErrRolledBack, "")
 
 	p = newPastOf(t, schemeOf(t, pastLayout))
 	p.st.away = map[string]error{"identity": away}

@@ -1,4 +1,4 @@
-package lease_test
+package backfill_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -76,7 +77,7 @@ func TestPastSecond(t *testing.T) {
 			if len(last) != 1<<l.Bits(snowfence.FieldScatter) {
 				t.Errorf("%s: %d scatter values", c.spec, len(last))
 			}
-			p.refused(b, at, lease.ErrFull, "has room for")
+			p.refused(b, at, backfill.ErrFull, "has room for")
 			p.id(b, at.Add(max(time.Second, l.Tick)))
 		}
 	}
@@ -102,11 +103,11 @@ func TestPastFullHour(t *testing.T) {
 		t.Errorf("%d swaps, and a record of %d bytes", p.st.swaps, p.st.largest)
 	}
 	for _, at := range slices.CompactFunc(times, time.Time.Equal) {
-		if _, err := newAt(p.ctx, b, at); !errors.Is(err, lease.ErrFull) {
+		if _, err := newAt(p.ctx, b, at); !errors.Is(err, backfill.ErrFull) {
 			t.Errorf("%v: %v", at, err)
 		}
 	}
-	p.refused(b, hour.Add(3599*time.Second), lease.ErrFull, "2026-02-03T04:59:59Z")
+	p.refused(b, hour.Add(3599*time.Second), backfill.ErrFull, "2026-02-03T04:59:59Z")
 	p.id(b, hour.Add(3597*time.Second))
 	p.id(b, hour.Add(3600*time.Second))
 	p.id(b, hour.Add(-time.Nanosecond))
@@ -124,20 +125,20 @@ func TestPastTimes(t *testing.T) {
 	p.refused(b, time.Unix(math.MaxInt64/2, 0), lease.ErrInvalid, "in the future")
 	p.id(b, epoch)
 	p.id(b, pastNow)
-	p.refused(b, pastNow, lease.ErrFull, "has room for 1") // the second has just begun
+	p.refused(b, pastNow, backfill.ErrFull, "has room for 1") // the second has just begun
 	p.clock.now = pastNow.Add(2 * time.Millisecond)
 	p.id(b, pastNow)
 	p.id(b, pastNow)
-	p.refused(b, pastNow, lease.ErrFull, "has room for 3")
+	p.refused(b, pastNow, backfill.ErrFull, "has room for 3")
 	for id, at := range p.made {
 		if parts, _ := p.s.Decode(id); parts.Time.After(p.clock.now) || parts.Tick == 0 {
 			t.Errorf("an ID of %v for %v", parts.Time, at)
 		}
 	}
-	if _, err := lease.OpenBackfill(p.ctx, nil, "n", p.s, 0); err == nil {
+	if _, err := backfill.Open(p.ctx, nil, "n", p.s, 0); err == nil {
 		t.Error("no store")
 	}
-	if _, err := lease.OpenBackfill(p.ctx, p.st, "no", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
+	if _, err := backfill.Open(p.ctx, p.st, "no", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("no namespace: %v", err)
 	}
 	if ids, err := b.NewAt(p.ctx); err != nil || len(ids) != 0 {
@@ -149,7 +150,7 @@ func TestPastTimes(t *testing.T) {
 	short.refused(short.open(0), end, snowfence.ErrLifetime, "ended at")
 	short.id(short.open(0), end.Add(-1))
 	for _, node := range []int64{-1, 1024, 1 << 38, math.MaxInt64} {
-		b, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, node)
+		b, err := backfill.Open(p.ctx, p.st, "n", p.s, node)
 		if err == nil {
 			_, err = newAt(p.ctx, b, epoch.Add(time.Hour))
 		}
@@ -187,7 +188,7 @@ func TestAllowPast(t *testing.T) {
 			t.Errorf("%s, 0 to %d: %v; want %v with %q", name, last, err, want, words)
 		}
 	}
-	_, err := lease.OpenBackfill(ctx, st, "n", s, 0)
+	_, err := backfill.Open(ctx, st, "n", s, 0)
 	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "--backfill") {
 		t.Errorf("Past before it is allowed: %v", err)
 	}
@@ -211,7 +212,7 @@ func TestAllowPast(t *testing.T) {
 	if ns, err := scope.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Backfill != 1 {
 		t.Errorf("others beside 0: %v, %v", ns, err)
 	}
-	if _, err := lease.OpenBackfill(ctx, st, "n", all, 0); !errors.Is(err, lease.ErrMismatch) {
+	if _, err := backfill.Open(ctx, st, "n", all, 0); !errors.Is(err, lease.ErrMismatch) {
 		t.Errorf("another scheme: %v", err)
 	}
 }
@@ -272,7 +273,7 @@ func TestPastLayouts(t *testing.T) {
 					}
 				}
 			}
-			if !errors.Is(err, lease.ErrFull) && !strings.Contains(err.Error(), "no tick") {
+			if !errors.Is(err, backfill.ErrFull) && !strings.Contains(err.Error(), "no tick") {
 				t.Fatal(err)
 			}
 		}
@@ -473,7 +474,7 @@ func TestPastEncrypted(t *testing.T) {
 	if _, err := scope.Namespaces(st).AllowBackfill(ctx, "n", 4); err != nil {
 		t.Fatal(err)
 	}
-	b, err := lease.OpenBackfill(ctx, st, "n", s, 7)
+	b, err := backfill.Open(ctx, st, "n", s, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -488,11 +489,11 @@ func TestPastEncrypted(t *testing.T) {
 		t.Fatal(err)
 	}
 	both := schemeOf(t, s.Layout().String(), secret, second)
-	if _, err := lease.OpenBackfill(ctx, st, "n", both, 7); !errors.Is(err, snowfence.ErrKey) {
+	if _, err := backfill.Open(ctx, st, "n", both, 7); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("a secret that the namespace does not know: %v", err)
 	}
 	other := schemeOf(t, s.Layout().String(), second)
-	if _, err := lease.OpenBackfill(ctx, st, "n", other, 7); !errors.Is(err, snowfence.ErrKey) {
+	if _, err := backfill.Open(ctx, st, "n", other, 7); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("another secret of the same number: %v", err)
 	}
 }
@@ -536,7 +537,7 @@ func ExampleBackfill() {
 	scope.Namespaces(st).Create(ctx, "orders", scheme, nil)
 	scope.Namespaces(st).AllowBackfill(ctx, "orders", 0)
 
-	b, err := lease.OpenBackfill(ctx, st, "orders", scheme, 0)
+	b, err := backfill.Open(ctx, st, "orders", scheme, 0)
 	if err != nil {
 		panic(err)
 	}

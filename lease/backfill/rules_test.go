@@ -1,4 +1,4 @@
-package lease_test
+package backfill_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -55,11 +56,11 @@ func (p *past) change(spec string) {
 }
 
 // all makes the IDs that a second has left.
-func (p *past) all(b *lease.Backfill, at time.Time) {
+func (p *past) all(b *backfill.Backfill, at time.Time) {
 	p.t.Helper()
 	for range 10_000 {
 		id, err := newAt(p.ctx, b, at)
-		if errors.Is(err, lease.ErrFull) {
+		if errors.Is(err, backfill.ErrFull) {
 			return
 		}
 		if err != nil {
@@ -162,7 +163,7 @@ func TestPastErrorOfALaterHour(t *testing.T) {
 	}
 	times = append(times, slices.Repeat([]time.Time{times[198]}, 1000)...)
 	ids := make([]snowfence.ID, len(times))
-	if err := fillAt(p.ctx, p.open(0), ids, times); !errors.Is(err, lease.ErrFull) || p.st.swaps == 0 {
+	if err := fillAt(p.ctx, p.open(0), ids, times); !errors.Is(err, backfill.ErrFull) || p.st.swaps == 0 {
 		t.Errorf("after %d swaps: %v", p.st.swaps, err)
 	}
 	if slices.Max(ids) != 0 {
@@ -247,7 +248,7 @@ func TestPastBeforeUse(t *testing.T) {
 			p.st.restore(backup, "two")
 			p.nodes(1, 2)
 		}, lease.ErrRefused},
-		"other counts": {func(p *past, _ map[store.Key]store.Record) { p.nodes(0, 1) }, lease.ErrFull},
+		"other counts": {func(p *past, _ map[store.Key]store.Record) { p.nodes(0, 1) }, backfill.ErrFull},
 		"two changes without a proof": {func(p *past, _ map[store.Key]store.Record) {
 			old := p.s
 			p.force(schemeOf(p.t, "time=41,node=10,seq=12,epoch=2025-01-02,first=5"))
@@ -307,7 +308,7 @@ func TestPastTimesWithoutAnID(t *testing.T) {
 	p.refused(p.open(0), p.clock.now, lease.ErrInvalid, "use all sequence numbers")
 
 	p = newPast(t, "time=17,node=40,seq=5,epoch=2025-01-01,tick=1h,first=5", 4)
-	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 1<<38); !errors.Is(err, lease.ErrInvalid) {
+	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 1<<38); !errors.Is(err, lease.ErrInvalid) {
 		t.Errorf("a node without room for hours: %v", err)
 	}
 	p.id(p.open(1<<38-1), pastNow)
@@ -328,7 +329,7 @@ func TestPastWithAWrongClock(t *testing.T) {
 func TestPastOpenedInAnotherStore(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	p.st.restore(p.st.backup(), "two")
-	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
 		t.Error(err)
 	}
 }
@@ -350,7 +351,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	var cancel context.CancelFunc
 	p.ctx, cancel = context.WithTimeout(p.ctx, 30*time.Second) // it must not try for ever
 	defer cancel()
-	p.refused(b, at, lease.ErrRolledBack, "--backfill-nodes") // an older namespace
+	p.refused(b, at, backfill.ErrRolledBack, "--backfill-nodes") // an older namespace
 
 	p = newPast(t, pastLayout, 0)
 	backup = p.st.backup()
@@ -360,7 +361,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	if _, err := newAt(p.ctx, p.open(0), at); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(b, at, lease.ErrRolledBack, "--backfill-nodes") // another write in place of its own
+	p.refused(b, at, backfill.ErrRolledBack, "--backfill-nodes") // another write in place of its own
 
 	p = newPast(t, pastLayout, 0)
 	b = p.open(0)
@@ -369,7 +370,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	p.id(b, at)
 	p.id(b, at)
 	p.st.restore(backup, "one")
-	p.refused(b, at, lease.ErrRolledBack, "--backfill-nodes") // writes before it
+	p.refused(b, at, backfill.ErrRolledBack, "--backfill-nodes") // writes before it
 }
 
 // The layout before had another secret. The change was forced, so earlier
@@ -467,7 +468,7 @@ func TestPastAllowedInAnotherStore(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	p.st.restore(p.st.backup(), "two")
 	p.allow(0)
-	if b, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+	if b, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
 		t.Errorf("%v, %v", b, err)
 	}
 }
