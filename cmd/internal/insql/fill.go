@@ -55,6 +55,14 @@ func (n numbers) sequencePart(format, none string) string {
 	return fmt.Sprintf(format, n.SeqShift, n.SeqMask)
 }
 
+// tag fills a text where IDs have a tag.
+func (n numbers) tag(text, schema string) string {
+	if n.TagMask == 0 {
+		return ""
+	}
+	return values{"Schema": schema, "Shift": n.TagShift, "Mask": n.TagMask}.fillText(text)
+}
+
 // widthCondition leaves out numbers that have more bits than an ID.
 func (n numbers) widthCondition() string {
 	if n.Width == 64 {

@@ -12,6 +12,9 @@ import (
 //go:embed mysql.sql
 var mysqlText string
 
+//go:embed mysql_tag.sql
+var mysqlTag string
+
 //go:embed mysql_trigger.sql
 var mysqlTrigger string
 
@@ -57,6 +60,7 @@ func mysql(p Plan, returning bool) (string, error) {
 	v["Now"] = fmt.Sprintf(mysqlNow, n.Epoch, n.Tick)
 	v["Parts"] = n.nodeParts("(id >> %d & %d) << %d", "0")
 	v["Sequence"] = n.sequencePart("id >> %d & %d", "0")
+	v["Tag"], v["TagPart"] = n.tag(mysqlTag, schema), n.tag(",\n    'tag', id >> {{Shift}} & {{Mask}}", "")
 	v["Foreign"] = ""
 	if n.Width < 64 {
 		v["Foreign"] = fmt.Sprintf("  IF id >> %d <> 0 THEN\n    RETURN NULL;\n  END IF;\n", n.Width)

@@ -101,7 +101,7 @@ BEGIN
   RETURN @snowfence_id;
 END;;
 
--- What an ID is made of, as JSON. NULL for a number that is no ID of the layout. Times are in UTC.
+{{Tag}}-- What an ID is made of, as JSON. NULL for a number that is no ID of the layout. Times are in UTC.
 DROP FUNCTION IF EXISTS {{Schema}}snowfence_decode;;
 CREATE FUNCTION {{Schema}}snowfence_decode(id BIGINT) RETURNS JSON DETERMINISTIC NO SQL
 BEGIN
@@ -110,7 +110,7 @@ BEGIN
     'made_at', CAST(TIMESTAMP'1970-01-01 00:00:00.000000' + INTERVAL tick * {{Tick}} + {{Epoch}} MICROSECOND AS CHAR),
     'tick', tick + 0,
     'node', {{Parts}},
-    'sequence', {{Sequence}}));
+    'sequence', {{Sequence}}{{TagPart}}));
 END;;
 
 -- The IDs of a span of time, in UTC: WHERE id >= snowfence_from(a) AND id < snowfence_until(b).

@@ -62,6 +62,8 @@ type numbers struct {
 	First     int64 // sequence number of slot 0 of lane 0
 	Count     int64 // of usable sequence numbers
 	SeqMask   int64
+	TagShift  int
+	TagMask   int64 // 0 without a tag
 	Per       int64 // slots: how many numbers of each tick a lane has
 	MaxWaitUS int64
 	End       int64 // the lowest ID above all, for ranges of time
@@ -122,8 +124,9 @@ func (p Plan) workOut() (n numbers, err error) {
 	switch {
 	case l.Bits(snowfence.FieldRollback) > 0:
 		return fail("the layout has rollback bits, which count steps of a clock in one process: take one without")
-	case l.Bits(snowfence.FieldScatter)+l.Bits(snowfence.FieldTag) > 0 || l.Fields[0].Name != snowfence.FieldTime:
-		return fail("the layout has a scatter field, a tag, or a node above the time: let programs make its IDs")
+	case l.Fields[0].Name != snowfence.FieldTime:
+		return fail("%s stands above the time, so a span of time is no range of IDs: let programs make them",
+			l.Fields[0].Name)
 	case l.Tick%time.Microsecond != 0:
 		return fail("a tick of %v is no whole number of microseconds, which databases count in", l.Tick)
 	case l.Epoch.Nanosecond()%1000 != 0:
@@ -164,6 +167,8 @@ func (n *numbers) placeFields(l snowfence.Layout) {
 			n.TimeShift = shift
 		case snowfence.FieldSequence:
 			n.SeqShift = shift
+		case snowfence.FieldTag:
+			n.TagShift, n.TagMask = shift, int64(1)<<f.Bits-1
 		default:
 			up -= f.Bits
 			mask := int64(1)<<f.Bits - 1

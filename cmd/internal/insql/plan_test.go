@@ -23,6 +23,8 @@ func TestPlansThatAreRefused(t *testing.T) {
 	for why, p := range map[string]Plan{
 		"encrypted":                      planOf(t, "randflake"),
 		"rollback bits":                  planOf(t, "time=41,rollback=2,node=8,seq=12"),
+		"scatter stands above the time":  planOf(t, "scatter=2,time=41,node=8,seq=12"),
+		"tag stands above the time":      planOf(t, "tag=2,time=41,node=8,seq=12"),
 		"no whole number of micro":       planOf(t, "time=41,node=10,seq=12,tick=1500ns"),
 		"has the nodes 0 to 1023":        {Layout: snowfence.Default(), Node: 1024, From: 1},
 		"is in the future":               {Layout: snowfence.Default(), From: -1},
@@ -84,7 +86,7 @@ func TestCommentsStayComments(t *testing.T) {
 // TestEveryNameHasAValue checks that no text keeps a {{NAME}}, whatever a
 // plan has.
 func TestEveryNameHasAValue(t *testing.T) {
-	for _, spec := range []string{"twitter", "time=42,node=10,seq=12", "time=40,node=20"} {
+	for _, spec := range []string{"twitter", "time=42,node=10,seq=12", "time=40,node=20", "time=40,tag=3,node=20"} {
 		for _, table := range []string{"", "orders.id"} {
 			p := planOf(t, spec)
 			p.Table = table

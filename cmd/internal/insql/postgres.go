@@ -13,6 +13,9 @@ var postgresText string
 //go:embed postgres_check.sql
 var postgresCheck string
 
+//go:embed postgres_tag.sql
+var postgresTag string
+
 //go:embed postgres_default.sql
 var postgresDefault string
 
@@ -31,6 +34,8 @@ func Postgres(p Plan) (string, error) {
 	v["Parts"] = n.nodeParts("((id >> %d) & %d) << %d", "0::bigint")
 	v["Sequence"] = n.sequencePart("(id >> %d) & %d", "0::bigint")
 	v["Where"] = n.widthCondition()
+	v["Tag"], v["TagPart"] = n.tag(postgresTag, schema), n.tag(",\n    (id >> {{Shift}}) & {{Mask}}", "")
+	v["TagColumn"] = n.tag(", tag bigint", "")
 	v["Until"] = "  SELECT " + schema + ".snowfence_from(t)"
 	if n.Half > 0 {
 		v["Until"] = fmt.Sprintf(`  -- The tick from which IDs are negative ends those that are not.

@@ -165,14 +165,14 @@ BEGIN
 END
 $snowfence$;
 
--- What an ID is made of. No row for a number that is no ID of the layout.
+{{Tag}}-- What an ID is made of. No row for a number that is no ID of the layout.
 CREATE OR REPLACE FUNCTION {{Schema}}.snowfence_decode(id bigint)
-RETURNS TABLE (made_at timestamptz, tick bigint, node bigint, sequence bigint)
+RETURNS TABLE (made_at timestamptz, tick bigint, node bigint, sequence bigint{{TagColumn}})
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $snowfence$
   SELECT 'epoch'::timestamptz + (t * {{Tick}} + {{Epoch}}) * '1 microsecond'::interval, t,
     {{Parts}},
-    {{Sequence}}
+    {{Sequence}}{{TagPart}}
   FROM (SELECT (id >> {{TimeShift}}) & {{MaxTick}} AS t) x{{Where}}
 $snowfence$;
 

@@ -51,6 +51,8 @@ var mariadbProbes = []probe[mariadbBase]{
 	},
 	{"both ways, 62 bits", []string{"--layout", "time=40,node=10,seq=12"}, bothWays("time=40,node=10,seq=12")},
 	{"both ways, 64 bits", []string{"--layout", "instagram"}, bothWays("instagram")},
+	{"both ways, tag", []string{"--layout", tagged}, bothWays(tagged)},
+	{"tag", []string{"--layout", tagged}, tags},
 	{"trigger", nil, trigger},
 	{"even", nil, even},
 	{"ahead", []string{"--layout", "time=38,node=10,seq=2,tick=10ms", "--lead", "5"}, ahead},

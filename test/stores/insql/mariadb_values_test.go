@@ -93,22 +93,59 @@ func bothWays(spec string) func(mariadbBase) error {
 
 func decoded(ctx context.Context, c *sql.Conn, s *snowfence.Scheme, id snowfence.ID) error {
 	var at sql.NullString
-	var tick, node, seq sql.NullInt64
+	var tick, node, seq, tag sql.NullInt64
 	const query = "SELECT JSON_VALUE(d, '$.made_at'), JSON_VALUE(d, '$.tick'), JSON_VALUE(d, '$.node'), " +
-		"JSON_VALUE(d, '$.sequence') FROM (SELECT snowfence_decode(?) AS d) x"
-	if err := c.QueryRowContext(ctx, query, int64(id)).Scan(&at, &tick, &node, &seq); err != nil {
+		"JSON_VALUE(d, '$.sequence'), JSON_VALUE(d, '$.tag') FROM (SELECT snowfence_decode(?) AS d) x"
+	if err := c.QueryRowContext(ctx, query, int64(id)).Scan(&at, &tick, &node, &seq, &tag); err != nil {
 		return err
 	}
 	p, err := s.Decode(id)
 	if (err == nil) != tick.Valid {
 		return fmt.Errorf("%d: the library says %v, the database %v", id, err, tick)
 	}
-	if err == nil && (p.Tick != tick.Int64 || p.Node != node.Int64 || p.Sequence != seq.Int64 ||
+	if err == nil && (p.Tick != tick.Int64 || p.Node != node.Int64 || p.Sequence != seq.Int64 || p.Tag != tag.Int64 ||
 		p.Time.Year() < 9999 && p.Time.Format("2006-01-02 15:04:05.000000") != at.String) {
 		return fmt.Errorf("%d: the library says %+v, the database %v, tick %v, node %v, sequence %v", id, p, at, tick,
 			node, seq)
 	}
 	return nil
+}
+
+const tagged = "time=38,tag=3,node=10,seq=12,tick=1ms"
+
+// tags compares tags that SQL puts into IDs with those of the library.
+// Others are refused.
+func tags(b mariadbBase) error {
+	s, err := schemeOf(tagged)
+	if err != nil {
+		return err
+	}
+	return b.with(func(ctx context.Context, c *sql.Conn) error {
+		for tag := range int64(8) {
+			got, err := ids(ctx, c, fmt.Sprintf("SELECT snowfence_tag(snowfence_next(), %d)", tag))
+			if err != nil {
+				return err
+			}
+			again, err := ids(ctx, c, fmt.Sprintf("SELECT snowfence_tag(%d, 5)", got[0]))
+			if err != nil {
+				return err
+			}
+			p, err := s.Decode(got[0])
+			want, err2 := s.Tag(got[0], 5)
+			if err != nil || err2 != nil || p.Tag != tag || p.Node != node || again[0] != want {
+				return fmt.Errorf("%d with the tag %d is %+v, and %d with the tag 5: %w", got[0], tag, p, again[0], err)
+			}
+			if err := decoded(ctx, c, s, got[0]); err != nil {
+				return err
+			}
+		}
+		for _, tag := range []int64{-1, 8} {
+			if got, err := ids(ctx, c, fmt.Sprintf("SELECT snowfence_tag(snowfence_next(), %d)", tag)); err == nil {
+				return fmt.Errorf("the tag %d makes %v", tag, got)
+			}
+		}
+		return nil
+	})
 }
 
 // ranged compares the ends of a range with the library's.

@@ -90,6 +90,8 @@ var pgMutants = []mutant{
 		"SELECT i", "both ways, 64 bits",
 	},
 	{" WHERE id >> 63 = 0", "", "both ways"},
+	{"tag < 0 OR tag > 7", "tag > 8", "tag"},
+	{"(id & ~(7::bigint << 22)) | ", "id | ", "tag"},
 }
 
 // TestMutantsOfPostgreSQL breaks each term of the text. Without -long it

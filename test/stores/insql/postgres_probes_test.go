@@ -18,6 +18,8 @@ var pgProbes = []probe[pgBase]{
 	{"both ways", nil, pgBothWays("snowfence")},
 	{"both ways, 64 bits", []string{"--layout", pgWide}, pgBothWays(pgWide)},
 	{"both ways, 62 bits", []string{"--layout", pgNarrow}, pgBothWays(pgNarrow)},
+	{"both ways, tag", []string{"--layout", pgTagged}, pgBothWays(pgTagged)},
+	{"tag", []string{"--layout", pgTagged}, pgTags},
 	{"another server", []string{"--lead", "3000"}, pgAnotherServer},
 	{"reset", nil, pgReset},
 	{"lanes", append([]string{"--lanes", "4"}, pgFar...), pgOtherLanes},
@@ -35,4 +37,5 @@ var pgProbes = []probe[pgBase]{
 const (
 	pgWide   = "time=42,node=10,seq=12,epoch=2025-01-01,tick=1ms"
 	pgNarrow = "time=40,node=10,seq=12,epoch=2025-01-01,tick=1ms"
+	pgTagged = "time=38,tag=3,node=10,seq=12,epoch=2025-01-01,tick=1ms"
 )

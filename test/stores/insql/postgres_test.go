@@ -98,8 +98,11 @@ func pgSameFields(b pgBase, s *snowfence.Scheme, ids []snowfence.ID) error {
 				return err
 			}
 			var got snowfence.Parts
-			err = c.QueryRow(ctx, "SELECT * FROM snowfence_decode($1)", int64(id)).Scan(&got.Time, &got.Tick, &got.Node,
-				&got.Sequence)
+			to := []any{&got.Time, &got.Tick, &got.Node, &got.Sequence, &got.Tag}
+			if s.Layout().Bits(snowfence.FieldTag) == 0 {
+				to = to[:4]
+			}
+			err = c.QueryRow(ctx, "SELECT * FROM snowfence_decode($1)", int64(id)).Scan(to...)
 			if err != nil {
 				return fmt.Errorf("ID %d: %w", id, err)
 			}

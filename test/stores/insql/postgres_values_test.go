@@ -115,6 +115,41 @@ func pgBothWays(spec string) func(b pgBase) error {
 	}
 }
 
+// pgTags compares tags that SQL puts into IDs with those of Go. Others are
+// refused.
+func pgTags(b pgBase) error {
+	s, err := schemeOf(pgTagged)
+	if err != nil {
+		return err
+	}
+	return b.with(func(ctx context.Context, c *pgx.Conn) error {
+		for tag := range int64(8) {
+			ids, err := pgIDs(ctx, c, "SELECT snowfence_tag(snowfence_next(), $1)", tag)
+			if err != nil {
+				return err
+			}
+			var made snowfence.ID
+			if err := c.QueryRow(ctx, "SELECT snowfence_tag($1, 5)", int64(ids[0])).Scan((*int64)(&made)); err != nil {
+				return err
+			}
+			p, err := s.Decode(ids[0])
+			want, err2 := s.Tag(ids[0], 5)
+			if err != nil || err2 != nil || p.Tag != tag || p.Node != node || made != want {
+				return fmt.Errorf("%d with the tag %d is %+v, and %d with the tag 5: %w", ids[0], tag, p, made, err)
+			}
+			if err := pgSameFields(b, s, ids); err != nil {
+				return err
+			}
+		}
+		for _, tag := range []int64{-1, 8} {
+			if ids, err := pgIDs(ctx, c, "SELECT snowfence_tag(snowfence_next(), $1)", tag); err == nil {
+				return fmt.Errorf("the tag %d makes %v", tag, ids)
+			}
+		}
+		return nil
+	})
+}
+
 // pgCopy loads rows by COPY, and shows that a scalar subquery is evaluated
 // once.
 func pgCopy(b pgBase) error {

@@ -54,7 +54,8 @@ func sqlCommand(e *command.Env) *cobra.Command {
 		Short: "Print SQL functions that make IDs inside a database",
 		Long: `Sql prints what makes the IDs of one node inside a database. Run it there once. Then
 snowfence_next() is a new ID, snowfence_decode(id) takes one apart, and the IDs of a span of
-time are those WHERE id >= snowfence_from(a) AND id < snowfence_until(b).
+time are those WHERE id >= snowfence_from(a) AND id < snowfence_until(b). With a tag in the
+layout, snowfence_tag(snowfence_next(), 7) is a new ID with one.
 
 The node belongs to this database alone. With --store and --namespace, sql records that first:
 the node must lie outside those that can be leased, and a second print of it is refused. The
