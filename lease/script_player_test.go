@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -50,14 +51,14 @@ func (p *play) act(c *player, word []string) {
 	case "copy":
 		p.players[word[1]] = c.copied(p)
 	case "forge": // a ticket that only a copy has, to renew and to release
-		t, err := parseTicket(vc.ticket)
+		t, err := ticket.Parse(vc.ticket)
 		p.failed(err)
 		p.set(&t, word[1:])
 		_, err = counter{p}.Renew(ctx, t.AppendTo(nil), "attempt-of-forger", nil)
 		p.failed(err)
 		p.failed(counter{p}.Release(ctx, t.AppendTo(nil), 0))
 	case "lose": // the ticket, and say that it was another
-		t, err := parseTicket(vc.ticket)
+		t, err := ticket.Parse(vc.ticket)
 		p.failed(err)
 		p.set(&t, word[1:])
 		vc.lost = t.AppendTo(nil)

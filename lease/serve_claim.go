@@ -101,7 +101,7 @@ func (c *storeClaim) find(ctx context.Context, ns scope.Namespace, earlier []str
 // Only a ticket that the namespace vouches for counts, so that no holder
 // raises the floor of others at will.
 func (c *storeClaim) remind(lost wire.Ticket, ns scope.Namespace) error {
-	t, err := parseTicket(lost)
+	t, err := ticket.Parse(lost)
 	switch {
 	case err != nil:
 		return err

@@ -227,7 +227,7 @@ func (s *Sublets) Release(_ context.Context, b wire.Ticket, used int64) error {
 // read returns the claims of a ticket, if it is from here. A changed one is
 // lost. mu is held.
 func (s *Sublets) read(b wire.Ticket) (ticket.Claims, error) {
-	k, err := parseTicket(b)
+	k, err := ticket.Parse(b)
 	if err != nil {
 		return k, err
 	}

@@ -13,7 +13,7 @@ import (
 // look at a ticket before they act on it. It does not verify the ticket.
 // Bytes that are no ticket are an [ErrInvalid].
 func ReadTicket(b wire.Ticket) (wire.Lease, error) {
-	t, err := parseTicket(b)
+	t, err := ticket.Parse(b)
 	if err != nil {
 		return wire.Lease{}, err
 	}
@@ -23,18 +23,9 @@ func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 // ofStore parses a ticket of the store. One of a lessor is an
 // [ErrElsewhere].
 func ofStore(b wire.Ticket) (ticket.Claims, error) {
-	t, err := parseTicket(b)
+	t, err := ticket.Parse(b)
 	if t.Lessor != "" {
 		err = fmt.Errorf("lease: node %d of namespace %q: %w", t.Node, t.Namespace, ErrElsewhere)
-	}
-	return t, err
-}
-
-// parseTicket reads a ticket. Bytes that are none are an [ErrInvalid].
-func parseTicket(b wire.Ticket) (ticket.Claims, error) {
-	t, err := ticket.Parse(b)
-	if err != nil {
-		err = fault.Mark(err, ErrInvalid)
 	}
 	return t, err
 }

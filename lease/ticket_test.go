@@ -92,7 +92,7 @@ func parsed(l wire.Lease, err error) (ticket.Claims, error) {
 	if err != nil {
 		return ticket.Claims{}, err
 	}
-	return parseTicket(l.Ticket)
+	return ticket.Parse(l.Ticket)
 }
 
 // bytesOf are the bytes of a ticket with the MAC that its claims have.

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,7 +49,7 @@ func TestLeaseHasWholeUnits(t *testing.T) {
 		}
 		l, err := lease.Open(t.Context(), st, "default", s, &o)
 		if c.nodes == 0 {
-			if !errors.Is(err, lease.ErrInvalid) {
+			if !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), "all nodes 8 to 11 of it") {
 				t.Errorf("%+v: %v", c, err)
 			}
 			continue

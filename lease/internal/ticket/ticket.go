@@ -8,10 +8,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -72,7 +72,7 @@ func (c Claims) Lease(b wire.Ticket) wire.Lease {
 }
 
 // Parse reads a ticket, in the one form that [Signer.Sign] writes. It does
-// not verify it. Bytes in another form are an error.
+// not verify it. Bytes in another form are a [fault.ErrInvalid].
 func Parse(b wire.Ticket) (c Claims, _ error) {
 	var nodes, ttl int64
 	rest := b[min(1, len(b)):]
@@ -92,7 +92,8 @@ func Parse(b wire.Ticket) (c Claims, _ error) {
 	// A cut or another spelling has other bytes.
 	if !bytes.Equal(c.AppendTo(again[:0]), b) || len(c.MAC) != sha256.Size || store.CheckName(c.Namespace) != nil ||
 		c.Nodes < 1 || c.Unit < 1 || int64(c.Nodes)%c.Unit != 0 {
-		return Claims{}, errors.New("lease: the ticket is damaged: send back the bytes of the last answer as they are")
+		return Claims{}, fault.Invalidf("lease: the ticket is damaged: send back the bytes of the last answer as " +
+			"they are")
 	}
 	return c, nil
 }
