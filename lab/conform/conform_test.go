@@ -41,6 +41,8 @@ func TestMistakes(t *testing.T) {
 		"ignores last":                  "sequence",
 		"repeats a number":              "sequence",
 		"has a layout of its own":       "sequence",
+		"repeats a number with a tag":   "above",
+		"moves a value within a tick":   "above",
 		"needs a node number":           "zero",
 		"forgets earlier attempts":      "lost-renewal",
 		"takes a second node":           "lost-acquire",

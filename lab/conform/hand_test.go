@@ -25,19 +25,19 @@ import (
 type handClient struct {
 	mistake string
 
-	mu             sync.Mutex // guards what follows
-	layout         snowfence.Layout
-	ticket         string // "" without a lease
-	node           int64
-	from, until    int64
-	tick, sequence int64 // of the last ID
-	past           int64 // the tick after the last one that was stamped of this node
-	earlier        []string
-	lost           string // the last ticket, after a loss
-	renewAt        time.Time
-	busy           bool // a call is under way
-	elsewhere      bool // the lease cannot be renewed, and goes on to its end
-	trouble        error
+	mu          sync.Mutex // guards what follows
+	layout      snowfence.Layout
+	ticket      string // "" without a lease
+	node        int64
+	from, until int64
+	tick, slot  int64 // of the last ID
+	past        int64 // the tick after the last one that was stamped of this node
+	earlier     []string
+	lost        string // the last ticket, after a loss
+	renewAt     time.Time
+	busy        bool // a call is under way
+	elsewhere   bool // the lease cannot be renewed, and goes on to its end
+	trouble     error
 }
 
 // grantOf is the answer with a lease.
@@ -79,26 +79,34 @@ func (c *handClient) stamp() (snowfence.ID, error) {
 	if c.is("ignores last") {
 		last = 1<<l.Bits(snowfence.FieldSequence) - 1
 	}
-	t, s := c.tick, c.sequence+1
-	if s > last {
-		t, s = t+1, l.First
+	n, values := last-l.First+1, int64(1)<<l.Bits(snowfence.FieldScatter)
+	t, s := c.tick, c.slot+1
+	if s >= n*values {
+		t, s = t+1, 0
 	}
 	begin := max(now, c.from)
 	if begin > t {
-		t, s = begin, l.First
+		t, s = begin, 0
 	}
 	if t > now || t >= c.until && !c.is("ignores until") {
 		return 0, none
 	}
-	c.tick, c.sequence, c.past = t, s, t+1
-	if c.is("repeats a number") && s == l.First+1 {
-		s--
+	c.tick, c.slot, c.past = t, s, t+1
+	p := snowfence.Parts{Tick: t, Node: c.node}
+	switch {
+	case c.is("repeats a number") && s == 1:
+		s = 0
+	case c.is("repeats a number with a tag"):
+		p.Tag, s = s%2, s/2
+	case c.is("moves a value within a tick"):
+		t += s
 	}
+	p.Sequence, p.Scatter = l.First+s%n, (t+s/n)%values
 	scheme, err := snowfence.NewScheme(l)
 	if err != nil {
 		return 0, err
 	}
-	return scheme.Compose(snowfence.Parts{Tick: t, Node: c.node, Sequence: s})
+	return scheme.Compose(p)
 }
 
 // work renews or acquires once.
@@ -175,7 +183,7 @@ func (c *handClient) take(method string, g grantJSON) {
 	node, from := number(g.Node), number(g.From)
 	other := node != c.node || c.is("forgets what it stamped")
 	if method == "Acquire" && other || c.is("begins anew with each renewal") {
-		c.tick, c.sequence, c.past = -1, l.Last, from
+		c.tick, c.slot, c.past = -1, -1, from
 	}
 	if method == "Acquire" || !c.is("keeps the first from") {
 		c.from = from

@@ -17,7 +17,7 @@ type judge struct {
 	mu           sync.Mutex
 	scheme       *snowfence.Scheme // nil before the first request
 	grants       []*grant
-	ids          map[snowfence.ID]bool
+	ids          map[snowfence.ID]bool // without their tags
 	attempts     map[string]bool
 	counts       map[string]int // of calls, by method
 	answers      int64          // answers with a grant
@@ -95,11 +95,6 @@ const (
 func (j *judge) judgeID(id snowfence.ID, asked time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.ids[id] {
-		j.noteFinding("ID %d was made twice", id)
-		return
-	}
-	j.ids[id] = true
 	if j.scheme == nil {
 		j.noteFinding("ID %d came before any request", id)
 		return
@@ -109,6 +104,13 @@ func (j *judge) judgeID(id snowfence.ID, asked time.Time) {
 		j.noteFinding("%d is no ID of the layout %s: %v", id, j.scheme.Layout(), err)
 		return
 	}
+	tag := p.Tag
+	p.Tag = 0
+	if id, err = j.scheme.Compose(p); err != nil || j.ids[id] {
+		j.noteFinding("ID %d, here with the tag %d, was made twice", id, tag)
+		return
+	}
+	j.ids[id] = true
 	if l := j.scheme.Layout(); p.Sequence < l.First || p.Sequence > l.Last {
 		j.noteFinding("ID %d has the sequence number %d; the layout has %d to %d", id, p.Sequence, l.First, l.Last)
 	}

@@ -32,6 +32,12 @@ func narrow(time.Time) string {
 	return "time=40,seq=3,datacenter=3,worker=4,epoch=2010-11-04T01:42:54.657Z,tick=200ms,first=1,last=5"
 }
 
+// above has all that can stand above the time, and is as narrow.
+func above(time.Time) string {
+	return "rack=1,scatter=2,tag=3,time=40,seq=3,datacenter=3,worker=3,epoch=2010-11-04T01:42:54.657Z,tick=200ms," +
+		"first=1,last=5"
+}
+
 // long has ticks that are longer than the time between renewals.
 func long(time.Time) string {
 	return "time=30,node=4,seq=24,epoch=2025-01-01T00:00:00Z,tick=5s,first=16"
@@ -52,6 +58,10 @@ var rules = []rule{
 	{
 		name: "sequence", section: making, ttl: 3 * time.Second, layout: narrow, play: playSequence,
 		text: "uses the sequence numbers from first to last of the layout in the answer, each once in a tick",
+	},
+	{
+		name: "above", section: making, ttl: 3 * time.Second, layout: above, play: playSequence,
+		text: "with fields above the time, uses each sequence number once in a tick with each value, whatever the tag",
 	},
 	{
 		name: "zero", section: tickets, ttl: 3 * time.Second, nodes: 1, play: playZero,
