@@ -41,7 +41,7 @@ static void vectors(const char *path)
 		std::string layout, id, want;
 		words >> layout >> id;
 		auto p = snowfence::decode(std::stoll(id), layout);
-		for (std::int64_t got : {p.tick, p.node, p.sequence, p.rollback}) {
+		for (std::int64_t got : {p.tick, p.node, p.sequence, p.rollback, p.scatter, p.tag}) {
 			words >> want;
 			must(want == "-" || std::stoll(want) == got, line);
 		}

@@ -26,7 +26,7 @@ namespace Snowfence
 	[StructLayout(LayoutKind.Sequential)]
 	public struct Parts
 	{
-		public long Tick, Seconds, Nanoseconds, Node, Sequence, Rollback, Key;
+		public long Tick, Seconds, Nanoseconds, Node, Sequence, Rollback, Key, Scatter, Tag;
 
 		/// <summary>The start of the tick.</summary>
 		public DateTimeOffset Time => DateTimeOffset.FromUnixTimeSeconds(Seconds).AddTicks(Nanoseconds / 100);

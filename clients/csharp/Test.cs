@@ -29,7 +29,7 @@ static class Test
 		foreach (var line in File.ReadAllLines(path)) {
 			var v = line.Split('\t');
 			var p = Generator.Decode(long.Parse(v[1]), v[0]);
-			var got = new[] {p.Tick, p.Node, p.Sequence, p.Rollback};
+			var got = new[] {p.Tick, p.Node, p.Sequence, p.Rollback, p.Scatter, p.Tag};
 			for (int i = 0; i < got.Length; i++)
 				Must(v[i + 2] == "-" || v[i + 2] == got[i].ToString(), line);
 		}

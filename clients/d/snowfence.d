@@ -26,7 +26,7 @@ class SnowfenceException : Exception
 /// An ID taken apart: seconds and nanoseconds are the Unix time of its tick.
 struct Parts
 {
-	long tick, seconds, nanoseconds, node, sequence, rollback, key;
+	long tick, seconds, nanoseconds, node, sequence, rollback, key, scatter, tag;
 }
 
 /// Makes IDs. Threads may share one by reference. Its end gives the node back.

@@ -30,7 +30,7 @@ void vectors(string path)
 	foreach (line; File(path).byLineCopy) {
 		auto v = line.split("\t");
 		auto p = decode(v[1].to!long, v[0]);
-		foreach (i, got; [p.tick, p.node, p.sequence, p.rollback])
+		foreach (i, got; [p.tick, p.node, p.sequence, p.rollback, p.scatter, p.tag])
 			enforce(v[i + 2] == "-" || v[i + 2] == got.to!string, line);
 	}
 	enforce(parse(format(1L << 62, "base58"), "base58") == 1L << 62);

@@ -25,7 +25,7 @@ type
 
   { An ID taken apart: Seconds and Nanoseconds are the Unix time of its tick. }
   TSnowfenceParts = record
-    Tick, Seconds, Nanoseconds, Node, Sequence, Rollback, Key: Int64;
+    Tick, Seconds, Nanoseconds, Node, Sequence, Rollback, Key, Scatter, Tag: Int64;
   end;
 
   TSnowfenceIDs = array of Int64;

@@ -53,7 +53,7 @@ var
   Line: string;
   V: TStringArray;
   P: TSnowfenceParts;
-  Got: array[0..3] of Int64;
+  Got: array[0..5] of Int64;
   I: Integer;
 begin
   Lines := TStringList.Create;
@@ -65,7 +65,9 @@ begin
     Got[1] := P.Node;
     Got[2] := P.Sequence;
     Got[3] := P.Rollback;
-    for I := 0 to 3 do
+    Got[4] := P.Scatter;
+    Got[5] := P.Tag;
+    for I := 0 to 5 do
       Must((V[I + 2] = '-') or (V[I + 2] = IntToStr(Got[I])), Line);
   end;
   Must(Lines.Count > 40, 'vectors');

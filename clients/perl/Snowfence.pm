@@ -94,14 +94,14 @@ sub take {
 
 sub _parts {
 	my ($call, @args) = @_;
-	my $buf = "\0" x 56;
+	my $buf = "\0" x 72;
 	_check($call->(@args, _address($buf)));
 	my %parts;
-	@parts{qw(tick seconds nanoseconds node sequence rollback key)} = unpack('q7', $buf);
+	@parts{qw(tick seconds nanoseconds node sequence rollback key scatter tag)} = unpack('q9', $buf);
 	return \%parts;
 }
 
-# Takes an ID apart: tick, seconds, nanoseconds, node, sequence, rollback, key. Of an object, with its secrets.
+# Takes an ID apart: tick, seconds, nanoseconds, node, sequence, rollback, key, scatter, tag. Of an object, with its secrets.
 sub decode {
 	my ($self, $id, $layout) = @_;
 	return ref $self ? _parts(\&_decode_own, $self->{handle}, $id) : _parts(\&_decode, $layout, $id);

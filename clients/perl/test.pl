@@ -20,7 +20,7 @@ open my $in, '<', $vectors or die $!;
 while (<$in>) {
 	chomp;
 	my ($layout, $id, %want) = (split /\t/)[0, 1];
-	@want{qw(tick node sequence rollback)} = (split /\t/)[2 .. 5];
+	@want{qw(tick node sequence rollback scatter tag)} = (split /\t/)[2 .. 7];
 	my $p = Snowfence->decode($id, $layout);
 	for (keys %want) {
 		die "$layout $id: $_ is $p->{$_}\n" if $want{$_} ne '-' && $want{$_} ne $p->{$_};

@@ -29,7 +29,7 @@ final class Generator implements \IteratorAggregate
         int snowfence_ring_take(uint64_t *ring, uint64_t ids, int64_t *id);
         int snowfence_ring_refill(uint64_t *ring, uint64_t ids, int64_t *id);
         int snowfence_close(uint64_t ids);
-        typedef struct { int64_t tick, seconds, nanoseconds, node, sequence, rollback, key; } snowfence_parts_t;
+        typedef struct { int64_t tick, seconds, nanoseconds, node, sequence, rollback, key, scatter, tag; } snowfence_parts_t;
         int snowfence_decode(const char *layout, int64_t id, snowfence_parts_t *parts);
         int snowfence_decode_own(uint64_t ids, int64_t id, snowfence_parts_t *parts);
         int snowfence_format(int64_t id, const char *encoding, char *buf, size_t size, size_t *length);
@@ -102,13 +102,13 @@ final class Generator implements \IteratorAggregate
         return $ids;
     }
 
-    /** @return array<string, int> tick, seconds, nanoseconds, node, sequence, rollback, key; with its own secrets */
+    /** @return array<string, int> tick, seconds, nanoseconds, node, sequence, rollback, key, scatter, tag; with its own secrets */
     public function parts(int $id): array
     {
         return self::taken(fn ($out) => self::c()->snowfence_decode_own($this->handle, $id, $out));
     }
 
-    /** @return array<string, int> tick, seconds, nanoseconds, node, sequence, rollback, key */
+    /** @return array<string, int> tick, seconds, nanoseconds, node, sequence, rollback, key, scatter, tag */
     public static function decode(int $id, ?string $layout = null): array
     {
         return self::taken(fn ($out) => self::c()->snowfence_decode($layout, $id, $out));
@@ -171,7 +171,7 @@ final class Generator implements \IteratorAggregate
         $parts = self::c()->new('snowfence_parts_t');
         self::check($call(\FFI::addr($parts)));
         $all = [];
-        foreach (['tick', 'seconds', 'nanoseconds', 'node', 'sequence', 'rollback', 'key'] as $name) {
+        foreach (['tick', 'seconds', 'nanoseconds', 'node', 'sequence', 'rollback', 'key', 'scatter', 'tag'] as $name) {
             $all[$name] = $parts->$name;
         }
         return $all;

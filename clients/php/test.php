@@ -28,9 +28,9 @@ function must(bool $ok, string $what): void
 }
 
 foreach (file($argv[2], FILE_IGNORE_NEW_LINES) as $line) {
-    [$layout, $id, $tick, $node, $sequence, $rollback] = explode("\t", $line);
+    [$layout, $id, $tick, $node, $sequence, $rollback, $scatter, $tag] = explode("\t", $line);
     $p = Generator::decode((int) $id, $layout);
-    foreach (compact('tick', 'node', 'sequence', 'rollback') as $name => $want) {
+    foreach (compact('tick', 'node', 'sequence', 'rollback', 'scatter', 'tag') as $name => $want) {
         must($want === '-' || $p[$name] === (int) $want, "$line: $name is {$p[$name]}");
     }
 }

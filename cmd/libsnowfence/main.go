@@ -115,6 +115,28 @@ func snowfence_go_next(h C.uint64_t, id *C.int64_t, msg *C.char, size C.size_t) 
 	return status
 }
 
+//export snowfence_go_next_for
+func snowfence_go_next_for(h C.uint64_t, tag C.int64_t, id *C.int64_t, msg *C.char, size C.size_t) (status C.int) {
+	var err error
+	defer finish(&status, &err, msg, size)
+	made, err := lib.Load().NextFor(clib.Handle(h), int64(tag))
+	if err == nil {
+		*id = C.int64_t(made)
+	}
+	return status
+}
+
+//export snowfence_go_tag
+func snowfence_go_tag(h C.uint64_t, id, tag C.int64_t, tagged *C.int64_t, msg *C.char, size C.size_t) (status C.int) {
+	var err error
+	defer finish(&status, &err, msg, size)
+	made, err := lib.Load().Tag(clib.Handle(h), snowfence.ID(id), int64(tag))
+	if err == nil {
+		*tagged = C.int64_t(made)
+	}
+	return status
+}
+
 //export snowfence_go_fill
 func snowfence_go_fill(h C.uint64_t, buf *C.int64_t, n C.size_t, made *C.size_t, msg *C.char,
 	size C.size_t,
@@ -225,9 +247,22 @@ func snowfence_go_decode_own(h C.uint64_t, id C.int64_t, parts *C.int64_t, msg *
 
 // writeParts writes the fields of snowfence_parts_t, in its order.
 func writeParts(to *C.int64_t, p snowfence.Parts) {
-	*(*[7]int64)(unsafe.Pointer(to)) = [7]int64{
+	*(*[9]int64)(unsafe.Pointer(to)) = [9]int64{
 		p.Tick, p.Time.Unix(), int64(p.Time.Nanosecond()), p.Node, p.Sequence, p.Rollback, int64(p.Key),
+		p.Scatter, p.Tag,
 	}
+}
+
+//export snowfence_go_ranges
+func snowfence_go_ranges(layout *C.char, from, to, tag C.int64_t, buf *C.int64_t, n C.size_t, written *C.size_t,
+	msg *C.char, size C.size_t,
+) (status C.int) {
+	var err error
+	defer finish(&status, &err, msg, size)
+	dst := unsafe.Slice((*[2]snowfence.ID)(unsafe.Pointer(buf)), int(min(n, mostIDs/2)))
+	count, err := texts.Ranges(C.GoString(layout), int64(from), int64(to), int64(tag), dst)
+	*written = C.size_t(count)
+	return status
 }
 
 //export snowfence_go_format

@@ -35,7 +35,7 @@ fn vectors(path: &str) -> Result<(), Error> {
     for line in text.lines() {
         let v: Vec<&str> = line.split('\t').collect();
         let p = decode(Some(v[0]), v[1].parse().unwrap())?;
-        for (want, got) in v[2..].iter().zip([p.tick, p.node, p.sequence, p.rollback]) {
+        for (want, got) in v[2..].iter().zip([p.tick, p.node, p.sequence, p.rollback, p.scatter, p.tag]) {
             assert!(*want == "-" || *want == got.to_string(), "{line}");
         }
     }

@@ -31,8 +31,8 @@ extern "C" {
     fn snowfence_ring_take(ring: *mut u64, ids: usize, id: *mut i64) -> c_int;
     fn snowfence_ring_refill(ring: *mut u64, ids: usize, id: *mut i64) -> c_int;
     fn snowfence_close(ids: usize) -> c_int;
-    fn snowfence_decode(layout: *const c_char, id: i64, parts: *mut [i64; 7]) -> c_int;
-    fn snowfence_decode_own(ids: usize, id: i64, parts: *mut [i64; 7]) -> c_int;
+    fn snowfence_decode(layout: *const c_char, id: i64, parts: *mut [i64; 9]) -> c_int;
+    fn snowfence_decode_own(ids: usize, id: i64, parts: *mut [i64; 9]) -> c_int;
     fn snowfence_format(id: i64, encoding: *const c_char, buf: *mut c_char, size: usize, length: *mut usize) -> c_int;
     fn snowfence_parse(text: *const c_char, encoding: *const c_char, id: *mut i64) -> c_int;
 }
@@ -81,9 +81,11 @@ pub struct Parts {
     pub sequence: i64,
     pub rollback: i64,
     pub key: i64,
+    pub scatter: i64,
+    pub tag: i64,
 }
 
-fn parts(p: [i64; 7]) -> Parts {
+fn parts(p: [i64; 9]) -> Parts {
     let seconds = Duration::from_secs(p[1].unsigned_abs());
     let start = if p[1] < 0 { UNIX_EPOCH - seconds } else { UNIX_EPOCH + seconds };
     Parts {
@@ -93,6 +95,8 @@ fn parts(p: [i64; 7]) -> Parts {
         sequence: p[4],
         rollback: p[5],
         key: p[6],
+        scatter: p[7],
+        tag: p[8],
     }
 }
 
@@ -156,7 +160,7 @@ impl Generator {
 
     /// Takes an ID apart, with the layout and the secrets of this generator.
     pub fn decode(&self, id: i64) -> Result<Parts, Error> {
-        let mut p = [0; 7];
+        let mut p = [0; 9];
         check(unsafe { snowfence_decode_own(self.handle, id, &mut p) })?;
         Ok(parts(p))
     }
@@ -199,7 +203,7 @@ impl Iterator for Ring<'_> {
 
 /// Takes an ID apart; None is the default layout.
 pub fn decode(layout: Option<&str>, id: i64) -> Result<Parts, Error> {
-    let (l, mut p) = (text(layout)?, [0; 7]);
+    let (l, mut p) = (text(layout)?, [0; 9]);
     check(unsafe { snowfence_decode(pointer(&l), id, &mut p) })?;
     Ok(parts(p))
 }

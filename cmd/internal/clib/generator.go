@@ -53,6 +53,24 @@ func (l *Library) Next(h Handle) (snowfence.ID, error) {
 	return e.ids.gen.Next(context.Background())
 }
 
+// NextFor returns a new ID with a tag.
+func (l *Library) NextFor(h Handle, tag int64) (snowfence.ID, error) {
+	e, err := l.findEntry(h, false)
+	if err != nil {
+		return 0, err
+	}
+	return e.ids.gen.NextFor(context.Background(), tag)
+}
+
+// Tag puts a tag into an ID, with the layout and the secrets of a handle.
+func (l *Library) Tag(h Handle, id snowfence.ID, tag int64) (snowfence.ID, error) {
+	e, err := l.findEntry(h, false)
+	if err != nil {
+		return 0, err
+	}
+	return e.ids.gen.Scheme().Tag(id, tag)
+}
+
 // Fill writes new IDs to dst. The first n are good, also after an error.
 func (l *Library) Fill(h Handle, dst []snowfence.ID) (n int, err error) {
 	e, err := l.findEntry(h, false)

@@ -3,6 +3,7 @@ package clib
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/snowfence/snowfence"
 )
@@ -31,6 +32,32 @@ func (t *Texts) Decode(layout string, id snowfence.ID) (snowfence.Parts, error) 
 	return s.Decode(id)
 }
 
+// Ranges writes the ranges of the IDs of a span of time to dst, and returns
+// how many. Times are nanoseconds since 1970. A tag below 0 means all. A
+// dst that is too small gets the first ranges.
+func (t *Texts) Ranges(layout string, from, to, tag int64, dst [][2]snowfence.ID) (n int, err error) {
+	s, err := t.schemes.get(layout)
+	if err != nil {
+		return 0, err
+	}
+	within := map[string]int64{}
+	if tag >= 0 {
+		within[snowfence.FieldTag] = tag
+	}
+	ranges, err := s.Ranges(time.Unix(0, from), time.Unix(0, to), within)
+	if err != nil {
+		return 0, coded{Invalid, err}
+	}
+	for lo, hi := range ranges {
+		if n == len(dst) {
+			return n, coded{TooSmall, fmt.Errorf("there are more than %d ranges: give a larger buffer, or one tag", n)}
+		}
+		dst[n] = [2]snowfence.ID{lo, hi}
+		n++
+	}
+	return n, nil
+}
+
 func (c *schemes) get(layout string) (*snowfence.Scheme, error) {
 	c.mu.RLock()
 	s := c.byLayout[layout]
@@ -46,8 +73,8 @@ func (c *schemes) get(layout string) (*snowfence.Scheme, error) {
 		}
 	}
 	if l.Cipher != snowfence.Plain {
-		return nil, InvalidError("the layout %s is encrypted: decode with the handle that has its "+
-			"secrets (snowfence_decode_own)", layout)
+		return nil, InvalidError("the layout %s is encrypted: only the handle that has its "+
+			"secrets can read it (snowfence_decode_own)", layout)
 	}
 	s, err := snowfence.NewScheme(l)
 	if err != nil {

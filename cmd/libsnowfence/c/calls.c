@@ -115,6 +115,20 @@ EXPORT int snowfence_next(snowfence_t *ids, int64_t *id)
 	return part.next(NUMBER(ids), id, last, sizeof last);
 }
 
+EXPORT int snowfence_next_for(snowfence_t *ids, int64_t tag, int64_t *id)
+{
+	TRY(enter_with(ids));
+	NEED(id);
+	return part.next_for(NUMBER(ids), tag, id, last, sizeof last);
+}
+
+EXPORT int snowfence_tag(snowfence_t *ids, int64_t id, int64_t tag, int64_t *tagged)
+{
+	TRY(enter_with(ids));
+	NEED(tagged);
+	return part.tag(NUMBER(ids), id, tag, tagged, last, sizeof last);
+}
+
 EXPORT int snowfence_fill(snowfence_t *ids, int64_t *buf, size_t n, size_t *made)
 {
 	size_t ignored;
@@ -181,6 +195,17 @@ EXPORT int snowfence_decode_own(snowfence_t *ids, int64_t id, snowfence_parts_t 
 	TRY(enter_with(ids));
 	NEED(parts);
 	return part.decode_own(NUMBER(ids), id, (int64_t *)parts, last, sizeof last);
+}
+
+EXPORT int snowfence_ranges(const char *layout, int64_t from, int64_t to, int64_t tag, snowfence_range_t *ranges,
+                            size_t n, size_t *written)
+{
+	NEED(written);
+	*written = 0;
+	if (n > 0)
+		NEED(ranges);
+	TRY(enter());
+	return part.ranges(layout, from, to, tag, (int64_t *)ranges, n, written, last, sizeof last);
 }
 
 EXPORT int snowfence_format(int64_t id, const char *encoding, char *buf, size_t size, size_t *length)

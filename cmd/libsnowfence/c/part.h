@@ -17,6 +17,8 @@
 	X(open_static,                                                                                             \
 	  (const char *layout, int64_t node, const char *options, uint64_t *out, char *err, size_t size))          \
 	X(next, (uint64_t handle, int64_t *id, char *err, size_t size))                                            \
+	X(next_for, (uint64_t handle, int64_t tag, int64_t *id, char *err, size_t size))                           \
+	X(tag, (uint64_t handle, int64_t id, int64_t tag, int64_t *tagged, char *err, size_t size))                \
 	X(fill, (uint64_t handle, int64_t *ids, size_t n, size_t *made, char *err, size_t size))                   \
 	X(take, (uint64_t handle, int64_t *ids, size_t n, size_t *made, char *err, size_t size))                   \
 	X(close, (uint64_t handle, char *err, size_t size))                                                        \
@@ -26,6 +28,8 @@
 	X(sequence_close, (uint64_t handle, char *err, size_t size))                                               \
 	X(decode, (const char *layout, int64_t id, int64_t *parts, char *err, size_t size))                        \
 	X(decode_own, (uint64_t handle, int64_t id, int64_t *parts, char *err, size_t size))                       \
+	X(ranges, (const char *layout, int64_t from, int64_t to, int64_t tag, int64_t *buf, size_t n,             \
+	           size_t *written, char *err, size_t size))                                                       \
 	X(format, (int64_t id, const char *encoding, char *buf, size_t room, size_t *length, char *err, size_t size)) \
 	X(parse, (const char *text, const char *encoding, int64_t *id, char *err, size_t size))                    \
 	X(drift_register,                                                                                          \

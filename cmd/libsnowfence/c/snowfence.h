@@ -106,6 +106,13 @@ int snowfence_open_static(const char *layout, int64_t node, const char *options,
 /* Makes an ID. */
 int snowfence_next(snowfence_t *ids, int64_t *id);
 
+/* Makes an ID with a number of yours in the field tag of the layout. One that does not fit is
+ * SNOWFENCE_INVALID, and uses up no ID. */
+int snowfence_next_for(snowfence_t *ids, int64_t tag, int64_t *id);
+
+/* Puts a tag into an ID of this handle, such as one of a ring. It stays different from all others. */
+int snowfence_tag(snowfence_t *ids, int64_t id, int64_t tag, int64_t *tagged);
+
 /* Makes n IDs. One that ends early sets *made: so many IDs at the front of the buffer
  * are good, with an error too. */
 int snowfence_fill(snowfence_t *ids, int64_t *buf, size_t n, size_t *made);
@@ -137,12 +144,25 @@ typedef struct {
 	int64_t sequence;
 	int64_t rollback;    /* 0 where the layout has no such bits */
 	int64_t key;         /* number of the secret, oldest 0 */
+	int64_t scatter;     /* chosen by the generator; 0 where the layout has no such bits */
+	int64_t tag;         /* of the caller; 0 where the layout has no such bits */
 } snowfence_parts_t;
 
 /* Takes an ID apart, with a layout (NULL is "default") or with a handle's, which
  * has the secrets of an encrypted one. */
 int snowfence_decode(const char *layout, int64_t id, snowfence_parts_t *parts);
 int snowfence_decode_own(snowfence_t *ids, int64_t id, snowfence_parts_t *parts);
+
+/* The IDs from low up to, not including, high. */
+typedef struct {
+	int64_t low, high;
+} snowfence_range_t;
+
+/* Writes the ranges of the IDs of a span of time, in nanoseconds since 1970: one, or one for each
+ * value of the fields above the time. A tag from 0 up fixes that field; -1 means all. *written is how
+ * many ranges are in the buffer. If there are more, the status is SNOWFENCE_TOO_SMALL. */
+int snowfence_ranges(const char *layout, int64_t from, int64_t to, int64_t tag, snowfence_range_t *ranges,
+                     size_t n, size_t *written);
 
 /* Room for the text of an ID in every encoding. */
 #define SNOWFENCE_TEXT_SIZE 80

@@ -86,7 +86,7 @@ func TestScenes(t *testing.T) {
 		run(t, kinds["archive"], "early", t.TempDir())
 	}
 	for kind, path := range kinds {
-		scenes := []string{"handles", "forks", "heirs", "closes"}
+		scenes := []string{"handles", "fields", "forks", "heirs", "closes"}
 		if kind == "shared" {
 			scenes = append(scenes, "masks")
 		}

@@ -141,7 +141,8 @@ func clients() []client {
 }
 
 // vectors writes the shared vectors as lines of layout, ID, tick, node,
-// sequence and rollback, with "-" for what a layout has under another name.
+// sequence, rollback, scatter and tag, with "-" for what a layout has under
+// another name.
 func vectors(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("../../../testdata/layouts.json")
@@ -152,18 +153,37 @@ func vectors(t *testing.T) string {
 	if err := json.Unmarshal(data, &layouts); err != nil {
 		t.Fatal(err)
 	}
+	var fields struct{ IDs []map[string]any }
+	data, err = os.ReadFile("../../../testdata/specification/fields.json")
+	if err == nil {
+		err = json.Unmarshal(data, &fields)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	var lines []byte
+	add := func(layout any, v map[string]any) {
+		lines = fmt.Appendf(lines, "%s\t%s", layout, v["id"])
+		for _, field := range []string{"tick", "node", "sequence", "rollback", "scatter", "tag"} {
+			switch n := v[field].(type) {
+			case float64:
+				lines = fmt.Appendf(lines, "\t%d", int64(n))
+			case string:
+				lines = fmt.Appendf(lines, "\t%s", n)
+			default:
+				lines = append(lines, "\t-"...)
+			}
+		}
+		lines = append(lines, '\n')
+	}
 	for name, l := range layouts {
 		for _, v := range l.Vectors {
-			lines = fmt.Appendf(lines, "%s\t%s", name, v["id"])
-			for _, field := range []string{"tick", "node", "sequence", "rollback"} {
-				if n, ok := v[field].(float64); ok {
-					lines = fmt.Appendf(lines, "\t%d", int64(n))
-				} else {
-					lines = append(lines, "\t-"...)
-				}
-			}
-			lines = append(lines, '\n')
+			add(name, v)
+		}
+	}
+	for _, v := range fields.IDs {
+		if v["secrets"] == nil {
+			add(v["layout"], v)
 		}
 	}
 	path := filepath.Join(t.TempDir(), "vectors.tsv")

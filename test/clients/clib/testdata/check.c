@@ -585,18 +585,47 @@ static void rings(char **arg)
 	snowfence_close(parents);
 }
 
-/* decode LAYOUT ID...: prints the parts. */
-static void decode(char **arg)
+/* Tags and scatter values; a tag that does not fit uses up no ID. */
+static void fields(char **arg)
 {
-	snowfence_parts_t p;
+	static const char *layout = "scatter=2,tag=3,time=41,node=8,seq=10";
+	int64_t ids[4], times = 0, tagged;
+	snowfence_range_t ranges[4];
+	snowfence_parts_t p[4], q;
+	snowfence_t *g;
+	size_t n;
 
-	for (char **id = arg + 1; *id != NULL; id++) {
-		int64_t number;
-		WANT(snowfence_parse(*id, NULL, &number), SNOWFENCE_OK);
-		WANT(snowfence_decode(arg[0], number, &p), SNOWFENCE_OK);
-		printf("%lld %lld %lld %lld\n", (long long)p.tick, (long long)p.node, (long long)p.sequence,
-		       (long long)p.rollback);
-	}
+	(void)arg;
+	WANT(snowfence_open_static(layout, 200, NULL, &g), SNOWFENCE_OK);
+	do { /* within a tick */
+		WANT(snowfence_next(g, ids), SNOWFENCE_OK);
+		WANT(snowfence_next_for(g, 8, ids + 1), SNOWFENCE_INVALID);
+		WANT(snowfence_next_for(g, -1, ids + 1), SNOWFENCE_INVALID);
+		WANT(snowfence_next_for(g, 7, ids + 1), SNOWFENCE_OK);
+		for (int i = 0; i < 2; i++)
+			WANT(snowfence_decode(layout, ids[i], p + i), SNOWFENCE_OK);
+	} while (p[0].tick != p[1].tick && times++ < 1000);
+	WANT(p[0].tag == 0 && p[1].tag == 7 && p[1].node == 200 && p[0].scatter == p[1].scatter, 1);
+	WANT((int)p[1].sequence, (int)p[0].sequence + 1);
+	WANT(snowfence_tag(g, ids[1], 5, &tagged), SNOWFENCE_OK);
+	WANT(snowfence_tag(g, ids[1], 8, &tagged), SNOWFENCE_INVALID);
+	WANT(snowfence_decode_own(g, tagged, &q), SNOWFENCE_OK);
+	WANT(q.tag == 5 && q.tick == p[1].tick && q.sequence == p[1].sequence && q.scatter == p[1].scatter, 1);
+
+	times = p[1].seconds * 1000000000 + p[1].nanoseconds;
+	WANT(snowfence_ranges(layout, times, times + 1000000, 7, ranges, 4, &n), SNOWFENCE_OK);
+	WANT((int)n, 4);
+	for (size_t i = 0; i < n; i++)
+		WANT(ranges[i].low <= ids[1] && ids[1] < ranges[i].high, (int)(i == (size_t)p[1].scatter));
+	WANT(snowfence_ranges(layout, times, times + 1000000, -1, ranges, 4, &n), SNOWFENCE_TOO_SMALL);
+	WANT((int)n, 4);
+	WANT(snowfence_ranges(layout, times, times - 1, -1, ranges, 4, &n), SNOWFENCE_INVALID);
+	WANT(snowfence_ranges(layout, times, times, 8, ranges, 4, &n), SNOWFENCE_INVALID);
+	WANT(snowfence_ranges("randflake", times, times, -1, ranges, 4, &n), SNOWFENCE_INVALID);
+	WANT(snowfence_ranges(NULL, times, times + 1, -1, NULL, 1, &n), SNOWFENCE_INVALID);
+	WANT(snowfence_close(g), SNOWFENCE_OK);
+	WANT(snowfence_next_for(g, 1, ids), SNOWFENCE_CLOSED);
+	WANT(snowfence_tag(g, 1, 1, ids), SNOWFENCE_CLOSED);
 }
 
 /* copied: the machine is resumed twice from one snapshot, and shows it as a hypervisor does. */
@@ -707,7 +736,7 @@ int main(int argc, char **argv)
 		void (*scene)(char **);
 	} scenes[] = {
 		{"handles", handles}, {"forks", forks},   {"prefork", prefork},   {"threads", threads},
-		{"closes", closes},   {"loss", loss},     {"rings", rings},       {"decode", decode},
+		{"closes", closes},   {"loss", loss},     {"rings", rings},       {"fields", fields},
 		{"sequence", sequence}, {"serial", serial}, {"unloaded", unloaded}, {"reload", reload}, {"early", early}, {"signals", signals},
 		{"copied", copied}, {"masks", masks}, {"heirs", heirs}, {"copies", copies}, {"stacks", stacks},
 	};

@@ -176,6 +176,25 @@ int snowfence_go_decode_own(uint64_t handle, int64_t id, int64_t *parts, char *e
 	return say(err, size, SNOWFENCE_INVALID);
 }
 
+int snowfence_go_next_for(uint64_t handle, int64_t tag, int64_t *id, char *err, size_t size)
+{
+	(void)handle, (void)tag, (void)id;
+	return say(err, size, SNOWFENCE_INVALID);
+}
+
+int snowfence_go_tag(uint64_t handle, int64_t id, int64_t tag, int64_t *tagged, char *err, size_t size)
+{
+	(void)handle, (void)id, (void)tag, (void)tagged;
+	return say(err, size, SNOWFENCE_INVALID);
+}
+
+int snowfence_go_ranges(const char *layout, int64_t from, int64_t to, int64_t tag, int64_t *buf, size_t n,
+                        size_t *written, char *err, size_t size)
+{
+	(void)layout, (void)from, (void)to, (void)tag, (void)buf, (void)n, (void)written;
+	return say(err, size, SNOWFENCE_INVALID);
+}
+
 int snowfence_go_format(int64_t id, const char *encoding, char *buf, size_t room, size_t *length, char *err,
                         size_t size)
 {
