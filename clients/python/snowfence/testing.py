@@ -78,7 +78,7 @@ class Kit(Generator):
                 pass
 
     def restore(self) -> None:
-        """Ends all faults. Later IDs are above earlier ones."""
+        """Ends all faults. Later IDs have later ticks."""
         self._lost = self._cut = self._still = False
 
     def _renew(self) -> None:

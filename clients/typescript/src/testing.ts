@@ -91,7 +91,7 @@ export class Kit extends Generator {
     for (const some = new Uint32Array(8192), now = this.known.tickOf(this.#clock); this.#stamper.fill(some, 0, 4096, now) > 0;);
   }
 
-  /** Ends all faults. Later IDs are above earlier ones. */
+  /** Ends all faults. Later IDs have later ticks. */
   restore(): void { this.#lost = this.#cut = this.#still = false; }
 
   #renew(): void {

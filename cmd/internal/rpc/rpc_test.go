@@ -354,7 +354,8 @@ func TestTags(t *testing.T) {
 	r, err := c.Range(t.Context(), connect.NewRequest(&pb.RangeRequest{
 		Namespace: "orders", From: at, To: timestamppb.Now(), Within: map[string]int64{"tag": tag},
 	}))
-	if err != nil || len(r.Msg.Ranges) != 2 || r.Msg.Low != nil || past.Msg.Ids[0]>>57 != r.Msg.Ranges[0].Low>>57 {
+	if err != nil || len(r.Msg.Ranges) != 2 || r.Msg.Low != nil ||
+		r.Msg.Ranges[0].Low>>57 != tag || r.Msg.Ranges[1].High>>57 != 1<<2|tag {
 		t.Errorf("ranges %v, %v", r, err)
 	}
 	r, err = c.Range(t.Context(), connect.NewRequest(&pb.RangeRequest{From: at, To: timestamppb.Now()}))

@@ -88,15 +88,23 @@ func (sp *Space) CheckTag(tag *int64) error {
 }
 
 // setTag gives new IDs a tag that was checked.
-func (sp *Space) setTag(ids []snowfence.ID, tag *int64) (err error) {
+func (sp *Space) setTag(ids []snowfence.ID, tag *int64) error {
 	if tag == nil {
 		return nil
 	}
 	s := sp.Scheme()
-	for i := range ids {
-		if ids[i], err = s.Tag(ids[i], *tag); err != nil {
+	plain := !s.Encrypted()
+	var bits snowfence.ID // of the tag, where the IDs are plain and have none yet
+	for i, id := range ids {
+		if plain && i > 0 {
+			ids[i] |= bits
+			continue
+		}
+		with, err := s.Tag(id, *tag)
+		if err != nil {
 			return err
 		}
+		ids[i], bits = with, with&^id
 	}
 	return nil
 }

@@ -144,7 +144,7 @@ public final class TestKit extends Generator {
         } while (stamps.advance(tick()));
     }
 
-    /** Ends all faults. Later IDs are above earlier ones. */
+    /** Ends all faults. Later IDs have later ticks. */
     public synchronized void restore() {
         lost = false;
         cut = false;
