@@ -24,7 +24,6 @@ import (
 func (op Operator) Admit(
 	ctx context.Context, namespace string, s *snowfence.Scheme, fits func(Namespace) error,
 ) (Namespace, string, error) {
-	fail := func(err error) (Namespace, string, error) { return Namespace{}, "", err }
 	for {
 		ns, err := op.Show(ctx, namespace)
 		if err == nil {
@@ -34,18 +33,15 @@ func (op Operator) Admit(
 			err = fits(ns)
 		}
 		if err != nil {
-			return fail(err)
+			return Namespace{}, "", err
 		}
 		id, same, err := ns.Identify(ctx, op.st)
 		if err != nil {
-			return fail(err)
+			return Namespace{}, "", err
 		}
 		keys, added, err := ns.rotated(s, false)
-		switch {
-		case err != nil:
-			return fail(err)
-		case !same, !added && id == ns.Identity:
-			return ns, id, nil
+		if err != nil || !same || !added && id == ns.Identity {
+			return ns, id, err
 		}
 		ns.Keys, ns.Identity = keys, id
 		ns, err = ns.write(ctx, op.st)

@@ -20,8 +20,8 @@ var Path = slices.Concat(
 	whole(".", "close fence fill generator region local next position refresh reserve"),
 	whole("statefile", "folder statefile content part write flock"),
 	whole("lease", `
-		grant clock acquire renew release lost rollback claim register open lease keep close serve serve_claim
-		ticket sublet sublets served served_acquire shutdown_all
+		grant acquire renew release lost rollback claim register open lease keep close serve serve_claim sublet
+		sublets served served_acquire
 	`),
 	whole("lease/scope", "namespace_record namespace admit limits create change change_proof"),
 	some("lease/scope/reserved.go", `
@@ -29,7 +29,7 @@ var Path = slices.Concat(
 		Namespace.reserve Namespace.Fills Namespace.NoteUsed showMilli
 	`),
 	whole("lease/backfill", "backfill counts read"),
-	whole("lease/internal/ticket", "ticket signer"),
+	whole("lease/internal/ticket", "ticket"),
 	whole("lease/store", "add records store text identity group group_batcher"),
 	whole("sequence", `
 		any calendar close confirm course dated func definition judge local manage pace pattern piece record reserve
