@@ -472,3 +472,14 @@ func TestPastAllowedInAnotherStore(t *testing.T) {
 		t.Errorf("%v, %v", b, err)
 	}
 }
+
+// The end of what was used is written once for all times below it.
+func TestPastEndIsWrittenOnce(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	p.id(b, pastNow.Add(-time.Hour))
+	once := p.namespace().Revision()
+	if p.id(b, pastNow.Add(-time.Minute)); p.namespace().Revision() != once {
+		t.Errorf("revision %d, before %d", p.namespace().Revision(), once)
+	}
+}
