@@ -28,7 +28,7 @@ var Path = slices.Concat(
 		Operator.AllowBackfill Operator.NoteOthers Operator.BackfillNodes Operator.NoteRollback Namespace.notAllowed
 		Namespace.reserve Namespace.Fills Namespace.NoteUsed showMilli
 	`),
-	whole("lease/backfill", "backfill counts read"),
+	whole("lease/backfill", "backfill counts"),
 	whole("lease/internal/ticket", "ticket"),
 	whole("lease/store", "add records store text identity group group_batcher"),
 	whole("sequence", `
