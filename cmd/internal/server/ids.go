@@ -165,7 +165,7 @@ func (sp *Space) RangesRoom() int64 {
 		if f.Name == snowfence.FieldTime {
 			break
 		}
-		ranges = min(ranges<<f.Bits, maxRanges)
+		ranges = min(ranges<<min(f.Bits, 12), maxRanges)
 	}
 	return 160 * ranges
 }

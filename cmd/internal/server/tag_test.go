@@ -1,12 +1,30 @@
 package server
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
 )
+
+// The room of an answer with ranges is bounded, however many bits are above
+// the time.
+func TestRangesRoom(t *testing.T) {
+	s := newService(t, newStore(t), Options{})
+	for spec, want := range map[string]int64{
+		"twitter": 160, "tag=3,time=41,seq=9": 160 << 3, "scatter=12,time=41,seq=9": 160 << 12,
+		"tag=63,time=1,tick=438000h": 160 << 12, "tag=12,region=51,time=1,tick=438000h": 160 << 12,
+	} {
+		name := "n" + strconv.Itoa(len(spec))
+		create(t, s.Store(), name, spec)
+		sp, err := s.Space(t.Context(), name)
+		if err != nil || sp.RangesRoom() != want {
+			t.Errorf("%s: %d bytes, want %d, %v", spec, sp.RangesRoom(), want, err)
+		}
+	}
+}
 
 // Each way to get IDs gives all of them the tag. A tag that they cannot
 // have takes nothing.
