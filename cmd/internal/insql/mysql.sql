@@ -36,9 +36,10 @@ END;;
 CALL {{Schema}}snowfence_setup();;
 DROP PROCEDURE {{Schema}}snowfence_setup;;
 
+-- MariaDB replaces functions, and keeps the rights of users. MySQL 8 drops them: grant EXECUTE again there.
 -- Refuses to make IDs where the position may be older than IDs that were made from it.
-DROP FUNCTION IF EXISTS {{Schema}}snowfence_check;;
-CREATE FUNCTION {{Schema}}snowfence_check() RETURNS BIGINT NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
+/*!80000 DROP FUNCTION IF EXISTS {{Schema}}snowfence_check */;;
+CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_check() RETURNS BIGINT NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
 BEGIN
   IF CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: this server is read_only, as replicas are: connect to the primary';
@@ -56,8 +57,8 @@ BEGIN
 END;;
 
 -- A new ID, also in @snowfence_id. It counts when the transaction commits.
-DROP FUNCTION IF EXISTS {{Schema}}snowfence_next;;
-CREATE FUNCTION {{Schema}}snowfence_next() RETURNS BIGINT NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY DEFINER
+/*!80000 DROP FUNCTION IF EXISTS {{Schema}}snowfence_next */;;
+CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_next() RETURNS BIGINT NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
   DECLARE taken BIGINT UNSIGNED;
   DECLARE moved BIGINT UNSIGNED;
@@ -102,8 +103,8 @@ BEGIN
 END;;
 
 {{Tag}}-- What an ID is made of, as JSON. NULL for a number that is no ID of the layout. Times are in UTC.
-DROP FUNCTION IF EXISTS {{Schema}}snowfence_decode;;
-CREATE FUNCTION {{Schema}}snowfence_decode(id BIGINT) RETURNS JSON DETERMINISTIC NO SQL
+/*!80000 DROP FUNCTION IF EXISTS {{Schema}}snowfence_decode */;;
+CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_decode(id BIGINT) RETURNS JSON DETERMINISTIC NO SQL
 BEGIN
   DECLARE tick BIGINT DEFAULT id >> {{TimeShift}} & {{MaxTick}};
 {{Foreign}}  RETURN IF(id IS NULL, NULL, JSON_OBJECT(
@@ -114,16 +115,16 @@ BEGIN
 END;;
 
 -- The IDs of a span of time, in UTC: WHERE id >= snowfence_from(a) AND id < snowfence_until(b).
-DROP FUNCTION IF EXISTS {{Schema}}snowfence_from;;
-CREATE FUNCTION {{Schema}}snowfence_from(t DATETIME(6)) RETURNS BIGINT DETERMINISTIC NO SQL
+/*!80000 DROP FUNCTION IF EXISTS {{Schema}}snowfence_from */;;
+CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_from(t DATETIME(6)) RETURNS BIGINT DETERMINISTIC NO SQL
 BEGIN
   DECLARE since BIGINT DEFAULT GREATEST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t) - ({{Epoch}}), 0);
   DECLARE tick BIGINT DEFAULT since DIV {{Tick}} + (since MOD {{Tick}} > 0);
   RETURN IF(tick > {{MaxTick}}, {{End}}, CAST(tick << {{TimeShift}} AS SIGNED));
 END;;
 
-DROP FUNCTION IF EXISTS {{Schema}}snowfence_until;;
-CREATE FUNCTION {{Schema}}snowfence_until(t DATETIME(6)) RETURNS BIGINT DETERMINISTIC NO SQL
+/*!80000 DROP FUNCTION IF EXISTS {{Schema}}snowfence_until */;;
+CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_until(t DATETIME(6)) RETURNS BIGINT DETERMINISTIC NO SQL
 BEGIN
 {{Until}}
 END;;

@@ -54,6 +54,7 @@ var mariadbMutants = []mutant{
 	{"layout <> 'time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms' OR ", "", "printed again"},
 	{" OR node <> 5)", ")", "printed again"},
 	{"IF (SELECT COUNT(*) FROM snowfence_state) = 0 THEN", "IF TRUE THEN", "printed again"},
+	{"/*!80000 DROP FUNCTION IF EXISTS snowfence_next */", "DROP FUNCTION snowfence_next", "printed again"},
 	{"+ CEIL(seconds * 1000000 / 1000)", "", "another server"},
 	{" + 1000 + 1;", ";", "another server"},
 	{"INSERT INTO snowfence_position VALUES (start * 4096, CONNECTION_ID());", "", "another server"},

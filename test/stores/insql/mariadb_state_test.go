@@ -1,6 +1,8 @@
 package insql
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -104,14 +106,25 @@ type quiet struct{ testing.TB }
 
 func (*quiet) Helper() {}
 
-// again checks that the text of the same node runs again, and the text of
-// another is refused.
+// again checks that the text of the same node runs again, and takes no
+// rights away, and the text of another is refused.
 func again(b mariadbBase) error {
 	before, err := b.next(100)
 	if err != nil {
 		return err
 	}
-	if err := b.load(); err != nil {
+	user := "'for_" + b.name + "'"
+	err = b.run("CREATE USER "+user, "GRANT EXECUTE ON FUNCTION snowfence_next TO "+user)
+	if err := errors.Join(err, b.load()); err != nil {
+		return err
+	}
+	if err := b.with(func(ctx context.Context, c *sql.Conn) error {
+		rights, err := ids(ctx, c, "SELECT COUNT(*) FROM mysql.procs_priv WHERE Db = DATABASE()")
+		if err == nil && rights[0] != 1 {
+			err = errors.New("a user has no right any more")
+		}
+		return err
+	}); err != nil {
 		return err
 	}
 	after, err := b.next(100)
