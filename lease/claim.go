@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -103,10 +104,11 @@ func (s *setup) noteSend(ctx context.Context, node, until int64) error {
 type storeClaim struct {
 	*setup
 	st      store.Store
-	unit    int64  // of the namespace
-	who     string // random: the identity of this holder
-	attempt string // of a ticket: its nonces begin with it
-	free    bool   // takes no node over
+	unit    int64    // of the namespace
+	who     string   // random: the identity of this holder
+	wrote   []string // nonces of its last writes
+	attempt string   // of a ticket: its nonces begin with it
+	free    bool     // takes no node over
 	prefer  []int64
 
 	held     *hold       // nil when nothing is held
@@ -154,11 +156,11 @@ func newClaim(s *setup, st store.Store) *storeClaim {
 // from the given one on: no two acquisitions have the same.
 func (c *storeClaim) holderOf(from int64) string { return c.who + "." + strconv.FormatInt(from, 10) }
 
-// mine reports whether a record names this claim as its holder. Every
-// claim has an identity, so a record without a holder is not mine.
+// mine reports whether a record has this claim as its holder, by a write of
+// its own. A copy of the claim has its identity, and is another holder: or
+// each would take the node from the other for ever.
 func (c *storeClaim) mine(r store.Record) bool {
-	who, _, _ := strings.Cut(r.Holder, ".")
-	return who == c.who
+	return r.Holder != "" && slices.Contains(c.wrote, r.Nonce)
 }
 
 // startOf returns a holder's name and the first tick of its grant.

@@ -26,6 +26,8 @@
 //     record, and is used only after one more acknowledged swap.
 //   - If another process wrote instead, the generator is sealed at once,
 //     before anything else. Then the lease heals itself with another grant.
+//     It may take a held node only if it wrote the record itself: a copy
+//     of it, with the same memory, is another holder.
 //   - Give back: the holder seals its generator, and then lowers Until to
 //     the tick after the last one that it used.
 //   - After each swap, and before its use, the lease reads the namespace
@@ -47,7 +49,8 @@
 //   - A machine is resumed twice from one snapshot. Both copies hold the
 //     same grant. They can make the same IDs until the second one renews,
 //     after a third of the ttl (5 s) if the store answers, and at the
-//     latest until the grant ends. The copy that renews second is sealed.
+//     latest until the grant ends. The copy that renews second is sealed,
+//     and leaves the node to the first.
 //   - The snapshot was taken while a node was acquired or renewed: both
 //     copies can get the same new grant, with the same bound.
 //   - A store is rolled back, and its identity does not show it. A program

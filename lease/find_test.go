@@ -96,7 +96,7 @@ func TestWaitForANode(t *testing.T) {
 		g, f := found(t, now, c.floor)
 		for i, r := range c.block {
 			if r.Holder != "" {
-				c.block[i].Holder = g.c.holderOf(1)
+				c.block[i].Nonce = g.c.nonce()
 			}
 		}
 		if w := f.wait(c.block); w != c.want {
@@ -124,7 +124,9 @@ func TestNodesThatAreTaken(t *testing.T) {
 		"held":                        {0, store.Record{Nonce: "x", Generation: 4, Holder: other, Until: f.now + 1}, true},
 		"held since the layout began": {0, store.Record{Nonce: "x", Generation: 3, Holder: other, Until: f.now + 1}, true},
 		"held by an earlier layout":   {0, store.Record{Nonce: "x", Generation: 2, Holder: other, Until: target + 1}, false},
-		"held by this lease":          {0, store.Record{Nonce: "x", Generation: 4, Holder: g.c.holderOf(1), Until: target + 1}, false},
+		"held by this lease":          {0, store.Record{Nonce: g.c.nonce(), Generation: 4, Holder: "own", Until: target + 1}, false},
+		"held by a copy of it":        {0, store.Record{Nonce: "x", Generation: 4, Holder: g.c.holderOf(1), Until: f.now + 1}, true},
+		"given back by this lease":    {0, store.Record{Nonce: g.c.nonce(), Generation: 4, Until: target + 1}, true},
 		"given back":                  {0, store.Record{Nonce: "x", Generation: 4, Until: f.now + 1}, false},
 		"given back, one ttl ahead":   {0, store.Record{Nonce: "x", Generation: 4, Until: target}, false},
 		"given back, further ahead":   {0, store.Record{Nonce: "x", Generation: 4, Until: target + 1}, true},
@@ -351,7 +353,7 @@ func TestRankOfABlock(t *testing.T) {
 		{[]store.Record{r("another", 50), r("another", 40)}, rank{1, 50}},
 		{[]store.Record{{}, {}}, rank{1, 10}},
 		{[]store.Record{r(own, 50), r(own, 140)}, rank{2, 41}},
-		{[]store.Record{r(own, 140), {Nonce: "x", Holder: g.c.who}}, rank{2, 41}},
+		{[]store.Record{r(own, 140), {Nonce: g.c.nonce(), Holder: "own"}}, rank{2, 41}},
 	} {
 		if got := f.rank(c.of); got != c.want {
 			t.Errorf("%+v: %+v", c, got)

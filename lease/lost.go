@@ -30,7 +30,7 @@ func (c *storeClaim) forget() {
 	if h := c.held; h != nil && !h.pending {
 		c.lostHold, c.foundInstead = h, nil
 	}
-	c.held, c.who = nil, c.world.Text()
+	c.held, c.who, c.wrote = nil, c.world.Text(), nil
 	c.kept.Store(nil)
 }
 

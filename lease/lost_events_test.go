@@ -59,7 +59,7 @@ func TestEventsOfALoss(t *testing.T) {
 			})
 			g.handed()
 			g.c.held.unanswered["a write of ours"] = true
-			g.change(5, func(r *store.Record) { r.Nonce, r.Revision = "another", c.revision })
+			g.change(5, func(r *store.Record) { r.Nonce, r.Revision, r.Holder = "another", c.revision, "" })
 			g.l.attend() // and not wait for the callback
 			close(returned)
 			g.must(g.l.lock(t.Context()))

@@ -89,12 +89,15 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	return nil
 }
 
-// nonce returns a new nonce. A ticket's begins with its attempt.
+// nonce returns a new nonce, and remembers it. A ticket's begins with its
+// attempt.
 func (c *storeClaim) nonce() string {
+	n := c.world.Text()
 	if c.attempt != "" {
-		return c.attempt + "." + c.world.Text()
+		n = c.attempt + "." + n
 	}
-	return c.world.Text()
+	c.wrote = append(c.wrote[max(0, len(c.wrote)-maxUnanswered):], n)
+	return n
 }
 
 // swap writes the records of a hold, and remembers the acknowledged ones.

@@ -94,7 +94,7 @@ func (c *player) copied(p *play) *player {
 	switch claim := c.claim.(type) {
 	case *storeClaim:
 		twin := *claim
-		twin.setup = d.setup
+		twin.setup, twin.wrote = d.setup, slices.Clone(claim.wrote)
 		if claim.held != nil {
 			h := *claim.held
 			h.records, h.acked, h.unanswered = slices.Clone(h.records), slices.Clone(h.acked), maps.Clone(h.unanswered)

@@ -161,7 +161,6 @@ func (v server) resume(ctx context.Context, t ticket.Claims, attempt string) (_ 
 	if err != nil {
 		return nil, nil, err
 	}
-	c.who, _, _ = strings.Cut(t.Holder, ".")
 	c.attempt = attempt
 	c.note(t.From, t.Until)
 	return c, end, nil

@@ -81,11 +81,11 @@ func (c *storeClaim) find(ctx context.Context, ns scope.Namespace, earlier []str
 		}
 	}
 	for _, r := range h.records { // none, if others took a part of it: that runs out by itself
-		who, from := startOf(r.Holder)
+		_, from := startOf(r.Holder)
 		if from < ns.Floor { // it was computed before the floor was raised
 			return nil
 		}
-		c.who, h.from = who, max(h.from, r.From, from)
+		h.from = max(h.from, r.From, from)
 	}
 	if h.records != nil {
 		h.floor = ns.Floor
