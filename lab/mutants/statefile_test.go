@@ -12,8 +12,4 @@ var stateFileMutants = []mutant{
 		drop("countWrites(f.lock, next.writes)")),
 	m("slice: it begins above all that the file granted", "statefile.Fence.bindShare", "TestSlicesOfOneFile",
 		drop("u.from = f.state.until")),
-	m("slice: what another one used is not free", "statefile.Fence.releaseShare", "TestSlicesOfOneFile",
-		drop("f.floor = max(f.floor, min(used, f.state.until))")),
-	m("folder: nodes of others tell its layout", "statefile.Folder", "TestFolderHasOneLayout",
-		drop("if err := sameLayout(dir, s); err != nil { return nil, err }")),
 }

@@ -295,6 +295,37 @@ func TestSameGrantAfterALoss(t *testing.T) {
 	refused(t, "beside it", err)
 }
 
+// A fence without an end that has its node again after a loss goes on with
+// it. Its numbers stay bare until Close, also when a later grant has an
+// end.
+func TestGrantsWithoutAnEnd(t *testing.T) {
+	r, clk := newSet(), newClock()
+	var s seen
+	o := Options{Time: clk.now}
+	f := grants(t, bwmarrin, 5, clk)
+	f.grant.Until = f.scheme.MaxTick() + 1
+	h := on(t, r, f, o)
+	s.add(t, must(t, h))
+	for _, node := range []int64{5, 7} {
+		f.lose()
+		clk.advance(time.Millisecond)
+		f.set(func(f *granting) {
+			f.gone = false
+			f.grant.From++
+			if f.grant.Node = node; node == 7 {
+				f.grant.Until = f.grant.From + 60_000
+			}
+		})
+		id, err := h.NextSoon(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.add(t, id)
+	}
+	_, err := r.on(grants(t, bwmarrin, 5, clk), o)
+	refused(t, "a lease of the first node", err)
+}
+
 // A grant far ahead of the clock, of which nothing was used, moves no other
 // time.
 func TestUnusedGrantRaisesNoFloor(t *testing.T) {

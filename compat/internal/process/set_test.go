@@ -104,6 +104,11 @@ func TestEqualPartsShareOneGenerator(t *testing.T) {
 			t.Errorf("%+v: another generator of a part in use", o)
 		}
 	}
+	for _, o := range []Options{{From: 5}, {Until: 1 << 40}} {
+		if _, err := r.open(scheme(t, bwmarrin), 7, o); !errors.Is(err, ErrOverlap) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
 	clk := Options{Time: newClock().now}
 	if _, err := r.open(scheme(t, bwmarrin), 7, clk); !errors.Is(err, ErrOverlap) {
 		t.Errorf("with a clock of its own: %v", err)
@@ -225,30 +230,6 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 	}
 }
 
-// IDs ahead of the clock count as used.
-func TestFloorIsAboveTheLead(t *testing.T) {
-	r, clk := newSet(), newClock()
-	var s seen
-	o := Options{Time: clk.now, Lead: 50}
-	for range 3 {
-		h := open(t, r, "time=41,node=10,seq=2", 1, o)
-		for range 60 {
-			id, err := h.TryNext()
-			if err != nil {
-				break
-			}
-			s.add(t, id)
-		}
-		if err := h.Close(); err != nil {
-			t.Fatal(err)
-		}
-		clk.step(-20 * time.Millisecond)
-	}
-	if len(s.ids) < 60 {
-		t.Errorf("only %d IDs", len(s.ids))
-	}
-}
-
 // A generator is closed before the floor is read: sealed alone, it would
 // ask its fence again.
 func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
@@ -267,35 +248,6 @@ func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 		return used
 	}
 	open(t, r, bwmarrin+",first=5", 1, o)
-}
-
-// A call that waits while its generator is let go gets nothing of what
-// comes after. The generator that replaces it begins above all that it
-// used.
-func TestReplaceDuringACall(t *testing.T) {
-	r, clk := newSet(), newClock()
-	var s seen
-	o := Options{Time: clk.now}
-	old := open(t, r, "time=41,node=10,seq=1", 1, o)
-	s.add(t, must(t, old))
-	s.add(t, must(t, old)) // the tick is full
-	said := make(chan error)
-	go func() {
-		id, err := old.Next(context.Background())
-		if err == nil {
-			s.add(t, id)
-		}
-		said <- err
-	}()
-	o.Replace = true
-	h := open(t, r, "time=41,node=9,seq=2", 0, o)
-	clk.advance(time.Millisecond)
-	for range 4 {
-		s.add(t, must(t, h))
-	}
-	if err := <-said; !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("the call under way: %v", err)
-	}
 }
 
 func panicOf(f func() snowfence.ID) (v any) {
