@@ -141,7 +141,9 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 }
 
 // changeIdentity gives a store that lost writes another identity, and
-// returns it.
+// returns it. Holders of other namespaces see it at their next renewal. All
+// holders that saw the loss name the identity of before, so it changes
+// once.
 func (c *storeClaim) changeIdentity(ctx context.Context, was string) (id string, err error) {
 	if err := c.st.Suspect(ctx, was); err != nil {
 		return "", fmt.Errorf("lease: giving the store another identity: %w", err)
