@@ -51,7 +51,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// The argument shows the begin of a script.
+// The argument shows the start of a script.
 func TestScriptOfTheArgument(t *testing.T) {
 	page, err := os.ReadFile("../docs/prove/argument.md")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestScriptOfTheArgument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if begin, _, _ := strings.Cut(string(script), "\n\n"); !strings.Contains(string(page), "```\n"+begin+"\n```") {
-		t.Errorf("docs/prove/argument.md does not show the begin of testdata/doubt.txt:\n%s", begin)
+		t.Errorf("docs/prove/argument.md does not show the start of testdata/doubt.txt:\n%s", begin)
 	}
 }
 

@@ -92,7 +92,7 @@ func TestSerialsByName(t *testing.T) {
 	j.takesIn(any, 20000229, "20000229-001")
 	j.takesIn(j.s, 20000229, "20000229-002") // it was begun
 	j.settled(j.s)
-	if from := j.record(20111229).From; from < 100/left {
+	if from := j.record(20111229).From; from < 100/rangesLeft {
 		t.Errorf("of the present period %d numbers are taken: not ahead", from)
 	}
 	j.takes(j.s, "20111229-006")
@@ -260,7 +260,7 @@ func TestPeriodThatTwoCallsBegin(t *testing.T) {
 	j.settled(j.s)
 	j.takes(j.s, "20261123-003")
 	j.settled(j.s)
-	if p := j.s.present.Load(); p.exact || j.record(20261123).From < 2*(999/left) {
+	if p := j.s.present.Load(); p.exact || j.record(20261123).From < 2*(999/rangesLeft) {
 		t.Errorf("%d numbers are taken: not ahead", j.record(20261123).From)
 	}
 }

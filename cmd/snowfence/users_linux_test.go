@@ -244,7 +244,7 @@ func TestUserWithoutTheSystemStore(t *testing.T) {
 			"another store, with --store, is another scope")
 	}
 	m.folder("lib", 0, 65533, 0o700)
-	m.fails(alice, []string{"new"}, "whether this machine has a store for all users cannot be seen",
+	m.fails(alice, []string{"new"}, "checking for a store of all users on this machine",
 		"is not shared by a group: snowfence help stores")
 	m.asRoot(recipe(t, filepath.Join(m.dir, "lib"))[1]) // which the help has too
 	m.works(alice, "new")

@@ -119,7 +119,7 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 			to.Name)
 	}
 	return m, fmt.Errorf("it was moved from %s to %s, and %s does not have it: name the store that it was moved to; "+
-		"if that has older data again, put a backup from after the move back", from.Name, m.was.To, to.Name)
+		"if that store has older data again, restore a backup from after the move", from.Name, m.was.To, to.Name)
 }
 
 // mark writes the mark next into the head of the source. Takes of a

@@ -91,9 +91,10 @@ func (ns Namespace) Identify(ctx context.Context, st store.Store) (id string, sa
 	}
 	same, less := store.Compare(id, ns.Identity)
 	if less {
-		return "", false, fault.Refusedf("lease: namespace %q: the store tells this program less of itself than "+
-			"before (it is %q, and was %q): give the user the rights back that \"snowfence doctor\" names, or accept "+
-			"that less is noticed: snowfence namespace confirm %s", ns.Name, id, ns.Identity, ns.Name)
+		return "", false, fault.Refusedf("lease: namespace %q: the store hides a part of its identity that "+
+			"it showed before (it was %q, and is %q): give the user back the rights that \"snowfence doctor\" names, "+
+			"or accept that fewer losses are noticed: snowfence namespace confirm %s",
+			ns.Name, ns.Identity, id, ns.Name)
 	}
 	return id, same, nil
 }

@@ -167,7 +167,7 @@ func (c change) nodes(ns Namespace, old, to snowfence.Layout) (snowfence.NodeRan
 	if c.Unused.IsZero() && !all && (c.Nodes.From < has.From || c.Nodes.Until > has.Until) {
 		return none, fault.Refusedf("lease: namespace %q: its nodes %d to %d can be leased, "+
 			"and the others are left to numbers given by hand: "+
-			"to lease %d to %d, make sure that no process uses such a number, and ask to widen it",
+			"to lease %d to %d, make sure that no process uses such a number, and then widen the range",
 			ns.Name, has.From, has.Until-1, c.Nodes.From, c.Nodes.Until-1)
 	}
 	return c.Nodes, nil

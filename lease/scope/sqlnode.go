@@ -109,7 +109,8 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 	case again && !had:
 		return refuse("no functions in a database have this node: print new ones, without --again")
 	case again && old.Functions.Dialect != f.Dialect:
-		return refuse("its functions are for %s: print them again for that, or retire them", old.Functions.Dialect)
+		return refuse("its functions are for %s: print them again in that dialect, or retire them",
+			old.Functions.Dialect)
 	case again:
 		ns.each(func(r Region) []Region {
 			if r.functionsOf(node) {

@@ -62,7 +62,7 @@ export class Generator {
   static async open(servers: string | readonly string[], options: Options = {}): Promise<Generator> {
     only("option", options, ["namespace", "label", "token", "ttl"]);
     const { namespace = "default", label = "", ttl = 15 } = options;
-    ensure(typeof namespace === "string" && namespace, "namespace is the name of one, such as \"shop\"");
+    ensure(typeof namespace === "string" && namespace, "namespace must be a name, such as \"shop\"");
     ensure(typeof label === "string", "label is a text for people, such as \"web-1\"");
     ensure(typeof ttl === "number" && ttl > 0 && ttl < 1e9, "ttl is in seconds, such as 15");
     const g = new Generator(new Servers(servers, options.token), { ...options, label: label || await host() });
@@ -158,8 +158,7 @@ export class Generator {
     if (!stamper) {
       const layout = new Layout(g.layout);
       if (layout.cipher === "ff1" || layout.cipher && g.secrets.length === 0) {
-        throw new SnowfenceError("REFUSED", "this package makes encrypted IDs with cipher=sparx only, of servers that hand " +
-          "secrets out: ask the server for the IDs of this namespace");
+        throw new SnowfenceError("REFUSED", "this package makes encrypted IDs only with cipher=sparx, and only if the server hands its secrets out: ask the server for the IDs of this namespace");
       }
       stamper = new Stamper(layout, Math.max(1, Math.floor(ahead * 1e6 / Number(layout.tick))));
       this.#stampers.set(g.layout, stamper);
@@ -203,5 +202,5 @@ async function host(): Promise<string> {
 
 /** Refuses what is no count of IDs. */
 export function ensureCount(n: number): void {
-  ensure(Number.isSafeInteger(n) && n >= 0 && n <= 1e6, "n is how many IDs: 0 to 1,000,000");
+  ensure(Number.isSafeInteger(n) && n >= 0 && n <= 1e6, "n must be 0 to 1,000,000");
 }

@@ -27,7 +27,7 @@ export class Sequence {
   static async open(servers: string | readonly string[], name: string, options: SequenceOptions = {}): Promise<Sequence> {
     only("option", options, ["token", "ahead"]);
     const { token, ahead = 1 } = options;
-    ensure(typeof name === "string" && name, "name is that of a sequence, such as \"bills\"");
+    ensure(typeof name === "string" && name, "name must be the name of a sequence, such as \"bills\"");
     ensure(Number.isInteger(ahead) && ahead >= 1 && ahead <= 1e6, "ahead is 1 to 1,000,000 numbers");
     const all = new Servers(servers, token);
     const { mode, pattern, state } = await all.askAny("SequenceService/Show", { name });

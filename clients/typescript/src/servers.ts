@@ -86,7 +86,7 @@ export class Servers {
       answer = JSON.parse(reply.text) as Answer;
     } catch { /* not of a server of ours */ }
     if (reply.status === 200 && answer && typeof answer === "object") return answer;
-    const text = typeof answer?.["message"] === "string" ? answer["message"] : "no server of Snowfence says so";
+    const text = typeof answer?.["message"] === "string" ? answer["message"] : "the answer is not that of a Snowfence server";
     throw new Refusal(reply.status === 200 ? 502 : reply.status, reasonOf(answer), `${address}: ${text} (status ${reply.status})`);
   }
 

@@ -18,9 +18,9 @@ func identity(ctx context.Context, c *Case, ns scope.Namespace, _ snowfence.Layo
 	case now == "" || ns.Identity == "":
 		r.unchecked(r.names, ns.Name, "this store has no identity")
 	case less:
-		r.found(StoreIdentity, ns.Name, "give its user the rights back that store-durability names, or do what the "+
+		r.found(StoreIdentity, ns.Name, "give its user back the rights that store-durability names, or do what the "+
 			"error of \"snowfence new\" says",
-			"the store tells this program less of itself than the namespace has seen, and no lease is renewed")
+			"the store hides a part of its identity that the namespace has seen, so no lease is renewed")
 	case !same:
 		r.found(StoreIdentity, ns.Name, "wait, which is right after a restore or a failover; only if you moved "+
 			"all data while no program used it: snowfence namespace confirm "+ns.Name+c.Flags,

@@ -62,8 +62,8 @@ func namespace(_ context.Context, c *Case, ns scope.Namespace, l snowfence.Layou
 	for _, nodes := range ns.Uncovered() {
 		r.found(NodesUncovered, ns.Name, "give no program such a number by hand; after the functions are retired: "+
 			"snowfence namespace change "+ns.Name+" --leasable RANGE --unused 0s"+c.Flags,
-			"no program may use the nodes %d to %d: beside functions in a database the layout has only the "+
-				"leasable ones", nodes.From, nodes.Until-1)
+			"no program may use the nodes %d to %d by hand: beside functions in a database, only leasable nodes are "+
+				"safe", nodes.From, nodes.Until-1)
 	}
 	end := l.EndOfLife()
 	// Beyond 292 years a Duration is full.

@@ -51,7 +51,7 @@ BEGIN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: IDs could repeat after a crash: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the configuration';
   END IF;
   IF (SELECT COUNT(*) FROM {{Schema}}snowfence_state WHERE one = 1 AND server = {{Server}}) = 0 THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: another server or other data than IDs were made from: when the old one is gone, CALL snowfence_confirm(10)';
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: the server or its data changed since the last ID: when the old server is gone, CALL snowfence_confirm(10)';
   END IF;
   RETURN 1;
 END;;
@@ -137,7 +137,7 @@ BEGIN
   DECLARE taken BIGINT UNSIGNED;
   DECLARE start BIGINT DEFAULT {{Now}} + CEIL(seconds * 1000000 / {{Tick}}) + {{Lead}} + 1;
   IF seconds IS NULL OR seconds < 0 OR seconds > 86400 THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: that is not how much two clocks may differ: 0 to 86400 seconds';
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: give the largest difference of two clocks, 0 to 86400 seconds';
   END IF;
   IF start > {{MaxTick}} THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: the layout has no ID for this time';

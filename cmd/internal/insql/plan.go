@@ -142,7 +142,7 @@ func (p Plan) workOut() (n numbers, err error) {
 	case n.Lanes < 1 || n.Lanes&(n.Lanes-1) != 0:
 		return fail("%d lanes: take a power of two", n.Lanes)
 	case int64(n.Lanes) > maxLanes(n.Count):
-		return fail("%d lanes: of %d sequence numbers at most a quarter are lanes: take %d", n.Lanes, n.Count,
+		return fail("%d lanes: at most a quarter of the %d sequence numbers can be lanes: take %d", n.Lanes, n.Count,
 			maxLanes(n.Count))
 	case p.Lead < 0 || p.Lead > maxLead:
 		return fail("a lead of %d ticks: take 0 to %d", p.Lead, int64(maxLead))

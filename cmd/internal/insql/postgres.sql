@@ -99,10 +99,10 @@ BEGIN
   END IF;
   SELECT identity INTO was FROM {{Schema}}.snowfence_state WHERE xmin = xid AND lanes = {{Lanes}};
   IF was IS DISTINCT FROM {{Schema}}.snowfence_identity() THEN
-    RAISE 'snowfence: this is another server or other data than the IDs of node {{Node}} were made from (it was %, and is %)',
+    RAISE 'snowfence: the server or its data is not the one that made the IDs of node {{Node}} (it was %, and is %)',
       coalesce(was, 'restored'), {{Schema}}.snowfence_identity()
       USING ERRCODE = 'object_not_in_prerequisite_state',
-      HINT = 'When the old server makes no IDs any more, the owner of these functions runs SELECT {{InText}}.snowfence_confirm(''10 s''), with the most that two clocks may differ.';
+      HINT = 'When the old server makes no IDs any more, the owner of these functions runs SELECT {{InText}}.snowfence_confirm(''10 s''), with the largest difference of two clocks.';
   END IF;
   PERFORM set_config('snowfence.' || session, pg_backend_pid()::text, false);
 END
@@ -202,7 +202,7 @@ DECLARE
   seq   regclass;
 BEGIN
   IF wait < '0'::interval OR wait > '1 day'::interval THEN
-    RAISE 'snowfence: % is not how much two clocks may differ: 0 to 1 day', wait USING ERRCODE = 'invalid_parameter_value';
+    RAISE 'snowfence: give the largest difference of two clocks, 0 to 1 day, not %', wait USING ERRCODE = 'invalid_parameter_value';
   END IF;
   FOR lane IN 0 .. {{Lanes}} - 1 LOOP
     PERFORM pg_advisory_xact_lock(class::int, lane);

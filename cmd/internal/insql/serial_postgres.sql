@@ -80,7 +80,7 @@ BEGIN
     RAISE 'snowfence: the mode of sequence "%" is %: make a strict one that starts above it', seq, d->>'mode'
       USING ERRCODE = 'object_not_in_prerequisite_state';
   ELSIF d - '{{{Keys}}}'::text[] <> '{}' THEN
-    RAISE 'snowfence: sequence "%" is of a later version, for which print these functions with a newer program', seq
+    RAISE 'snowfence: sequence "%" is of a later version: print these functions with a newer program', seq
       USING ERRCODE = 'feature_not_supported';
   END IF;
   SELECT format('postgres:%s:%s:%s.%s:%s', (SELECT system_identifier FROM pg_control_system()),
@@ -94,7 +94,7 @@ BEGIN
       FROM unnest(string_to_array(mine, ':'), string_to_array(d->>'identity', ':')) AS x (id, was)) THEN
     RAISE 'snowfence: sequence "%": the database may have lost numbers: it was %, and is %', seq, d->>'identity', mine
       USING ERRCODE = 'object_not_in_prerequisite_state',
-      HINT = 'Find a floor at or above which no number was given, and run "snowfence sequence confirm". '
+      HINT = 'Find a floor beyond all numbers that were given out, and run "snowfence sequence confirm". '
         'If the sequence skips numbers after a failover, the next "snowfence sequence next" does it.';
   END IF;
   most := div((d->>'max')::numeric - (d->>'start')::numeric, (d->>'step')::numeric) + 1;

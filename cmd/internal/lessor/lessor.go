@@ -99,8 +99,8 @@ func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) 
 		}
 		certain := r.Within != snowfence.NodeRange{} || len(r.Avoid) > 0
 		if all := l.all.Load(); certain && all > 0 && !most(l.holders.Load(), all) {
-			return wire.Lease{}, fmt.Errorf("namespace %q: %w of those that were asked for, and units of %d nodes "+
-				"have room: ask for any node, or for a whole unit", namespace, lease.ErrTaken, l.size)
+			return wire.Lease{}, fmt.Errorf("namespace %q: %w among the wanted ones, but units of %d nodes have "+
+				"room: ask for any node, or for a whole unit", namespace, lease.ErrTaken, l.size)
 		}
 		if err := l.leaseUnit(ctx, r.Within, seen); err != nil {
 			return wire.Lease{}, err

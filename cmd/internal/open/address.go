@@ -185,7 +185,7 @@ func (a *address) durationParam(name string, otherwise time.Duration) (time.Dura
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond || d > time.Hour {
-		return 0, a.errorf("%s is a time from 1ms to 1h, such as 5s", name)
+		return 0, a.errorf("%s must be a time from 1ms to 1h, such as 5s", name)
 	}
 	return d, nil
 }

@@ -26,8 +26,8 @@ func (a *address) amazon(ctx context.Context) (name string, c aws.Config, timeou
 		return "", c, 0, err
 	}
 	if len(a.hosts) != 1 || a.user != "" || a.hasPassword {
-		return "", c, 0, a.errorf("it names one table or bucket, and no user or password, which come from Amazon's " +
-			"own variables, files and roles: dynamodb://TABLE or s3://BUCKET/PREFIX")
+		return "", c, 0, a.errorf("give one table or bucket, and no user or password, because Amazon's own " +
+			"variables, files and roles have those: write dynamodb://TABLE or s3://BUCKET/PREFIX")
 	}
 	var o []func(*config.LoadOptions) error
 	if region := a.params["region"]; region != "" {
@@ -54,7 +54,7 @@ func openDynamoDB(ctx context.Context, a *address, _ func(string) string) (*Stor
 		return nil, err
 	}
 	if a.path != "" {
-		return nil, a.errorf("nothing follows the table: dynamodb://TABLE")
+		return nil, a.errorf("write nothing after the table, as in dynamodb://TABLE")
 	}
 	o := &dynamostore.Options{Timeout: timeout, ReadOnly: a.looks}
 	st, err := dynamostore.New(dynamodb.NewFromConfig(c), table, o)

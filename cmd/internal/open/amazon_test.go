@@ -18,10 +18,10 @@ func TestAmazonURLs(t *testing.T) {
 	}
 	for rawURL, want := range map[string]string{
 		"dynamodb://ids":                  "the region is missing",
-		"dynamodb://ids/x?region=r":       "nothing follows the table",
+		"dynamodb://ids/x?region=r":       "write nothing after the table",
 		"dynamodb://a:secret@ids":         "no user or password",
-		"dynamodb://ids,more?region=r":    "it names one table",
-		"s3://?region=r":                  "it names one table or bucket",
+		"dynamodb://ids,more?region=r":    "give one table",
+		"s3://?region=r":                  "give one table or bucket",
 		"s3://ids?colour=red":             "parameter colour is not known",
 		"s3://ids/a?region=r&timeout=0":   "timeout is a time",
 		"s3://ids/a?region=r&profile=you": "failed to get shared config profile",

@@ -64,8 +64,8 @@ func (p Places) openPlace(ctx context.Context, looks bool) (*Store, error) {
 		_, err := os.Stat(p.System)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return nil, permissionError(p.System, fmt.Errorf("whether this machine has a store for all users cannot "+
-				"be seen: %w", err))
+			return nil, permissionError(p.System, fmt.Errorf("checking for a store of all users on this machine: "+
+				"%w", err))
 		case err == nil, p.Own == p.System: // a service's own, which makes it for all
 			return p.openSystem(ctx, looks)
 		}

@@ -30,7 +30,7 @@ func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store,
 	case len(a.hosts) == 0:
 		return nil, a.errorf("the hosts are missing: etcd://HOST,HOST,HOST")
 	case a.path != "":
-		return nil, a.errorf("nothing follows the hosts: parameter prefix says where the keys are")
+		return nil, a.errorf("write nothing after the hosts: the parameter prefix is for the place of the keys")
 	case (a.user == "") != (a.password == ""):
 		return nil, a.errorf("a user and a password belong together: give both")
 	}

@@ -18,8 +18,8 @@ func openKubernetes(ctx context.Context, a *address, _ func(string) string) (*St
 	case err != nil:
 		return nil, err
 	case len(a.hosts) > 0 || a.user != "" || a.hasPassword:
-		return nil, a.errorf("it names no host or user, which a pod has from its service account, and others from " +
-			"parameter kubeconfig: kubernetes:///NAMESPACE")
+		return nil, a.errorf("leave out host and user: a pod has them from its service account, other programs from " +
+			"the parameter kubeconfig: write kubernetes:///NAMESPACE")
 	}
 	config, err := kubestore.InCluster()
 	if file := a.params["kubeconfig"]; file != "" {

@@ -41,8 +41,8 @@ func openPostgres(ctx context.Context, a *address, env func(string) string) (*St
 	}
 	if len(hosts) > 0 {
 		if settings["host"] != "" {
-			return nil, a.errorf("hosts stand between // and /, or one is the parameter host, for a folder with a " +
-				"socket: leave one of them out")
+			return nil, a.errorf("give hosts between // and /, or the folder of a socket as the parameter host: " +
+				"leave one of them out")
 		}
 		settings["host"], settings["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
 	}

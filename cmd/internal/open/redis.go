@@ -96,8 +96,8 @@ func (a *address) connectRedis(ctx context.Context, env func(string) string) (
 		c.SelectDB, err = a.databaseNumber(db)
 	default:
 		if a.path != "" {
-			err = a.errorf("a cluster has no numbered databases: leave what follows the hosts out; parameter " +
-				"prefix keeps stores apart")
+			err = a.errorf("a cluster has no numbered databases: write nothing after the hosts; the parameter prefix " +
+				"keeps stores apart")
 		}
 	}
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *address) databaseNumber(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, a.errorf("what follows the hosts is the number of a database, such as 0")
+		return 0, a.errorf("write the number of a database after the hosts, such as 0")
 	}
 	return n, nil
 }

@@ -29,7 +29,7 @@ func sqlitePath(rest string) (string, error) {
 		return "", fmt.Errorf("%w sqlite:%s: the path of the file is missing: write sqlite:PATH, or mem: for a "+
 			"store in memory", ErrURL, rest)
 	case strings.ContainsAny(rest, "?#\x00"):
-		return "", fmt.Errorf("%w sqlite:%s: a path without '?' and '#' is all it takes; the settings are fixed",
+		return "", fmt.Errorf("%w sqlite:%s: write only a path, without '?' and '#': the settings are fixed",
 			ErrURL, rest)
 	}
 	return filepath.Abs(rest)

@@ -25,9 +25,9 @@ func (a *address) tlsConfig(always bool) (*tls.Config, error) {
 	}
 	switch {
 	case !on && always:
-		return nil, a.errorf("it is TLS by the name of its scheme: leave tls=no out, or use the scheme without it")
+		return nil, a.errorf("its scheme means TLS: leave tls=no out, or use the scheme without TLS")
 	case !on && a.tlsGiven():
-		return nil, a.errorf("tls=no, and other parameters say how to talk TLS: leave one of them out")
+		return nil, a.errorf("tls=no is given beside settings of TLS: leave one of them out")
 	case !on:
 		return nil, nil
 	}

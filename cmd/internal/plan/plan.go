@@ -37,8 +37,8 @@ type Field struct {
 	Bits int    `json:"bits"`
 }
 
-// year is the mean year of the Gregorian calendar.
-const year = 365.2425 * 24 * float64(time.Hour)
+// yearNanoseconds is the mean year of the Gregorian calendar.
+const yearNanoseconds = 365.2425 * 24 * float64(time.Hour)
 
 // Of returns the summary of a valid layout.
 func Of(l snowfence.Layout, now time.Time) Summary {
@@ -95,14 +95,14 @@ func YearsLeft(l snowfence.Layout, now time.Time) float64 {
 
 // lifeYears is how many years a layout lasts in all.
 func lifeYears(l snowfence.Layout) float64 {
-	return math.Exp2(float64(l.Bits(snowfence.FieldTime))) * float64(l.Tick) / year
+	return math.Exp2(float64(l.Bits(snowfence.FieldTime))) * float64(l.Tick) / yearNanoseconds
 }
 
 // yearsBetween is to.Sub(from) in years; a time.Duration ends after 292 of
 // them.
 func yearsBetween(from, to time.Time) float64 {
 	sec := float64(to.Unix()-from.Unix()) + float64(to.Nanosecond()-from.Nanosecond())/1e9
-	return math.Round(sec*float64(time.Second)/year*100) / 100
+	return math.Round(sec*float64(time.Second)/yearNanoseconds*100) / 100
 }
 
 // DigitsAt returns the most decimal digits an ID of the layout can have at

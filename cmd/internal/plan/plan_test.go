@@ -75,7 +75,7 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 		}
 		for _, p := range proposals {
 			use(t, p.Layout, n)
-			end := time.Unix(n.Epoch.Unix()+int64(n.Years*year/1e9), 0)
+			end := time.Unix(n.Epoch.Unix()+int64(n.Years*yearNanoseconds/1e9), 0)
 			switch {
 			case p.Nodes < n.Nodes:
 				t.Errorf("%s: %d nodes", p.Name, p.Nodes)
@@ -141,7 +141,7 @@ func use(t *draw.T, l snowfence.Layout, n Need) {
 		t.Fatal(err)
 	}
 	// a generator's clock counts nanoseconds from the epoch, in 63 bits
-	sec := int64(min(n.Years, 280) * year / 1e9 / 2)
+	sec := int64(min(n.Years, 280) * yearNanoseconds / 1e9 / 2)
 	now := time.Unix(n.Epoch.Unix()+sec, 0)
 	g, err := snowfence.New(snowfence.Config{
 		Fence: snowfence.Unguarded(s, s.Nodes()-1),

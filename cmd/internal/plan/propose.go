@@ -201,7 +201,7 @@ func (n Need) unit(nodes uint64) uint64 {
 
 // timeBits is how many bits of time the years need.
 func (n Need) timeBits(tick time.Duration) int {
-	return max(bitsFor(uint64(math.Ceil(n.Years*year/float64(tick)))), 1)
+	return max(bitsFor(uint64(math.Ceil(n.Years*yearNanoseconds/float64(tick)))), 1)
 }
 
 func (n Need) fits(s shape) bool {
@@ -264,7 +264,7 @@ func (n Need) layout(s shape) snowfence.Layout {
 
 // end is the end of the years asked for.
 func (n Need) end() time.Time {
-	return time.Unix(n.Epoch.Unix()+int64(n.Years*year/float64(time.Second)), 0)
+	return time.Unix(n.Epoch.Unix()+int64(n.Years*yearNanoseconds/float64(time.Second)), 0)
 }
 
 // met reports whether a layout that is there already is enough.
@@ -298,7 +298,7 @@ func (n Need) reason(s shape) string {
 	if t+s.node+s.seq <= n.free() {
 		return n.layout(s).Validate().Error()
 	}
-	years := math.Exp2(float64(n.free()-s.node-s.seq)) * float64(s.tick) / year
+	years := math.Exp2(float64(n.free()-s.node-s.seq)) * float64(s.tick) / yearNanoseconds
 	return fmt.Sprintf("%d bits of time, %d of node and %d of sequence are %d, but there are %d; at this rate "+
 		"and number of nodes they last %s",
 		t, s.node, s.seq, t+s.node+s.seq, n.free(), Years(years))

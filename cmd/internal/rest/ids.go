@@ -43,7 +43,7 @@ func (e *exchange) nextParams() (nextParams, error) {
 	}
 	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
 	if err == nil && runs && (q.Has("format") || q.Has("prefix")) {
-		err = server.Errorf(server.Invalid, "runs are numbers to count from: leave runs out, or format and prefix")
+		err = server.Errorf(server.Invalid, "runs have no format and no prefix: leave runs out, or format and prefix")
 	}
 	if err != nil {
 		return nextParams{}, err
@@ -51,7 +51,7 @@ func (e *exchange) nextParams() (nextParams, error) {
 	want := nextParams{n: n, runs: runs, form: form, past: q.Has("at")}
 	switch {
 	case want.past && runs:
-		err = server.Errorf(server.Invalid, "runs are of new IDs: leave one of runs and at out")
+		err = server.Errorf(server.Invalid, "runs are for new IDs only: leave runs out, or at")
 	case !want.past && q.Has("node"):
 		err = server.Errorf(server.Invalid, "node is for IDs of the past: add at, or leave node out")
 	case want.past:

@@ -43,7 +43,8 @@ func (h *rest) routes() []*route {
 		next           = "n=count runs format prefix at node tag"
 		take, some     = "SequenceService/Next", "n=count period runs=without_numbers"
 		nodes          = `{"layout":"snowfence","first_node":0,"last_node":1023}`
-		part           = `{"max":"999999"}, with max, min_range, max_range or after_failover, because nothing else of a ` +
+		part           = `{"max":"999999"}, with max, min_range, max_range or after_failover, because nothing else
+			of a ` +
 			`sequence changes`
 		from = `{"floor":"5000"} or {"used":"4711","programs":20}`
 	)
@@ -190,11 +191,11 @@ func (e *exchange) fillRequest(in proto.Message) error {
 	fields := said.ProtoReflect().Descriptor().Fields()
 	for _, p := range e.inPath {
 		if err == nil && said.ProtoReflect().Has(fields.ByName(p.field)) {
-			err = errors.New(string(p.field) + " is in the path, and not in the body")
+			err = errors.New(string(p.field) + " belongs in the path, so leave it out of the body")
 		}
 	}
 	if err == nil && e.needs != "" && !said.ProtoReflect().Has(fields.ByName(protoreflect.Name(e.needs))) {
-		err = errors.New(e.needs + " is missing, so that others see why")
+		err = errors.New(e.needs + " is missing: others need it to see why")
 	}
 	if err != nil {
 		return server.Errorf(server.Invalid, "the body should be as %s: %w", e.body, err)

@@ -30,7 +30,7 @@ func (p *Process) sameOrigin(l listener, next http.Handler) http.Handler {
 			err = errors.New("a page of another site must not change anything here")
 		case named && !isLoopbackHost(r.Host):
 			err = fmt.Errorf("host %q: this address is for localhost and 127.0.0.1, because it needs no "+
-				"token; behind a proxy with a name, let it send that host, give the server tokens, or say "+
+				"token; behind a proxy, let the proxy send the host localhost, give the server tokens, or say "+
 				"--open-to-network=%s", r.Host, l.name)
 		}
 		if err != nil {

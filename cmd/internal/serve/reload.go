@@ -70,7 +70,7 @@ func (p *Process) reloadConfig(c *Config) error {
 		return err
 	}
 	if !sameDoors(&p.cfg, c) {
-		return errors.New("whether clients need TLS, certificates or tokens changes at a restart only")
+		return errors.New("restart the server to change whether clients need TLS, certificates or tokens")
 	}
 	tokens, err := newTokens(c)
 	var certificates *certificates

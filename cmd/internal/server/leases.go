@@ -31,8 +31,8 @@ func (s *Service) Acquire(
 	ctx context.Context, id *Identity, namespace string, r wire.Request,
 ) (g Granted, sp *Space, err error) {
 	if r.Label == "" {
-		return Granted{}, nil, Errorf(Invalid, "the label is missing: say who will hold the node, for the people who "+
-			"look after it")
+		return Granted{}, nil, Errorf(Invalid, "the label is missing: name the program that will hold the node, so "+
+			"that operators know it")
 	}
 	if r.Nodes > maxNodes {
 		return Granted{}, nil, Errorf(Invalid, "%d nodes: ask for %d at most", r.Nodes, maxNodes)

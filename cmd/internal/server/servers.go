@@ -116,9 +116,9 @@ func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 	return one, r.At > now.Add(-goneAfter).UnixMilli() && err == nil
 }
 
-// witness is the last write of a server's record that the store
+// lastWrite is the last write of a server's record that the store
 // acknowledged.
-type witness struct {
+type lastWrite struct {
 	record   store.Record
 	identity string // of the store then
 }
@@ -128,7 +128,7 @@ type witness struct {
 // a store would hand out again. Another server may have taken the record:
 // then it is a later one.
 func (s *Service) checkRecord(ctx context.Context) error {
-	w := s.witness.Load()
+	w := s.lastWrite.Load()
 	if w == nil {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (s *Service) checkRecord(ctx context.Context) error {
 	if err := s.store.Suspect(ctx, w.identity); err != nil {
 		return fmt.Errorf("giving the store another identity: %w", err)
 	}
-	if s.witness.CompareAndSwap(w, nil) {
+	if s.lastWrite.CompareAndSwap(w, nil) {
 		s.opts.Logger.Error(lease.EventRolledBack, "revision", rs[0].Revision, "acknowledged", w.record.Revision)
 	}
 	return nil
@@ -251,7 +251,7 @@ func (a *announcer) keepRecord(ctx context.Context, r store.Record) error {
 		return fmt.Errorf("reading the store's identity: %w", err)
 	}
 	a.record = r
-	a.service.witness.Store(&witness{r, id})
+	a.service.lastWrite.Store(&lastWrite{r, id})
 	return nil
 }
 

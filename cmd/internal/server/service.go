@@ -123,7 +123,7 @@ type Service struct {
 	sequences sequences
 	peers     peers
 	renewals  renewals
-	witness   atomic.Pointer[witness] // nil before the server has a record
+	lastWrite atomic.Pointer[lastWrite] // nil before the server has a record
 
 	room      shares // of requests and answers in progress, in bytes
 	lists     struct{ namespaces, sequences, servers listed }

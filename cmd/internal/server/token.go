@@ -90,7 +90,7 @@ func (t *Token) check() (sum []byte, err error) {
 	sum, err = hex.DecodeString(t.SHA256)
 	switch {
 	case t.Name == anybody:
-		return refuse("the log calls callers without a token so: take another name")
+		return refuse("the log uses this name for callers without a token: take another name")
 	case t.SHA256 != "" && t.Certificate != "":
 		return refuse("it has both sha256 and certificate: leave one out, or make two tokens")
 	case t.Certificate == "" && (err != nil || len(sum) != sha256.Size):

@@ -148,7 +148,7 @@ func Changes(from *View, steps []Step, oldReserved, newReserved bool) (list []*P
 // Check proves a change, or finds an ID that was made before.
 func (p *Proof) Check() (err error) {
 	if !p.New.started() {
-		return fmt.Errorf("%w: the layout changed to ended at %s, before the change at %s", snowfence.ErrLifetime,
+		return fmt.Errorf("%w: the new layout ended at %s, before the change at %s", snowfence.ErrLifetime,
 			p.New.View.Layout.EndOfLife().Format(time.RFC3339), p.New.Begin.UTC().Format(time.RFC3339))
 	}
 	p.LastOld, p.Collision = math.MinInt64, nil

@@ -246,7 +246,7 @@ func (h *Handle) mustLater() snowfence.ID {
 // stop panics for a caller that no error can reach.
 func stop(err error) {
 	if errors.Is(err, snowfence.ErrClosed) {
-		err = fmt.Errorf("snowfence: an ID was asked for after Close: keep open what makes IDs: %w", err)
+		err = fmt.Errorf("snowfence: an ID was asked for after Close: close the generator after its last use: %w", err)
 	}
 	panic(err)
 }

@@ -62,8 +62,9 @@ func (s *set) enter(u *use, sp *space, p part, from int64, bare, replace bool) (
 		case o.users == 0 || replace && o.number != nil:
 			old = append(old, o)
 		default:
-			return 0, fmt.Errorf("snowfence: %w: %s has numbers of %s: close what uses it first, and give one process "+
-				"one layout, and numbers without a fence or from leases, not both", ErrOverlap, o.name, u.name)
+			return 0, fmt.Errorf("snowfence: %w: %s shares numbers with %s: close the first before you open "+
+				"the second, and give one process one layout, and numbers without a fence or from leases, not both",
+				ErrOverlap, o.name, u.name)
 		}
 	}
 	for _, o := range old {

@@ -84,7 +84,7 @@ func testAdd(w *world) {
 	next.Nonce = a.NonceAt(next.Revision)
 	expect("the same addition again", a, next, nil)
 	if err := w.st.Store.Swap(w.ctx, []store.Write{{Old: first.Nonce, New: first}})[0]; !errors.Is(err, store.ErrLost) {
-		w.Errorf("a swap of what an addition left that was carried out again: %v", err)
+		w.Errorf("a swap of the record that a repeated addition left: %v", err)
 	}
 }
 

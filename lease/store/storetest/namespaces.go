@@ -11,7 +11,7 @@ import (
 )
 
 // testChange changes the layout while others renew: no grant of the old
-// layout reaches beyond the begin of the new one.
+// layout reaches beyond the start of the new one.
 func testChange(w *world) {
 	var users []*user
 	for range 6 {

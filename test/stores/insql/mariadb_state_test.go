@@ -50,8 +50,8 @@ func anotherServer(b mariadbBase) error {
 	if err := failing(err, "snowfence_confirm"); err != nil {
 		return fmt.Errorf("the old server: %w", err)
 	}
-	return errors.Join(failing(b.run("CALL snowfence_confirm(-1)"), "how much two clocks may differ"),
-		failing(b.run("CALL snowfence_confirm(90000)"), "how much two clocks may differ"))
+	return errors.Join(failing(b.run("CALL snowfence_confirm(-1)"), "difference of two clocks"),
+		failing(b.run("CALL snowfence_confirm(90000)"), "difference of two clocks"))
 }
 
 // sessionNumbers checks that a session cannot choose the number that the

@@ -27,9 +27,9 @@ type source struct {
 func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 	switch {
 	case f.count < 1:
-		return command.Usagef("-n %d: how many IDs to make, from 1 up", f.count)
+		return command.Usagef("-n %d: give a number of IDs from 1 up", f.count)
 	case f.wait < 0:
-		return command.Usagef("--wait %v: how long to wait, from 0 up", f.wait)
+		return command.Usagef("--wait %v: give a time from 0 up", f.wait)
 	}
 	if err := checkAt(e, cmd, f); err != nil {
 		return err

@@ -60,7 +60,8 @@ these numbers.`,
 		}
 		named := f.layout != "" || f.leasable != "" || f.limits() != ""
 		if !named && !f.reserved.named() {
-			return command.Usagef("what is to change in namespace %q: add --layout, --leasable, --unit, --max-ttl, "+
+			return command.Usagef("name what is to change in namespace %q: add --layout, --leasable, --unit, "+
+				"--max-ttl, "+
 				"--max-skew, or --backfill", args[0])
 		}
 		st, ns, err := f.store.OpenNamespace(cmd.Context(), e)

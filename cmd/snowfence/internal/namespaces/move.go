@@ -57,7 +57,7 @@ it are of no use: one of FROM would open it again.`,
 		hideToo := e.Hide
 		e.Hide = func(text string) string { return hide(hideToo(text)) }
 		if from.Name == to.Name {
-			return errors.Join(command.Usagef("FROM and TO are one store: name another one behind FROM"), from.Close())
+			return errors.Join(command.Usagef("FROM and TO are one store: name another one after FROM"), from.Close())
 		}
 		return errors.Join(moveStore(ctx, from, to, asJSON, out), from.Close())
 	})

@@ -221,7 +221,7 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	}
 	o.Memory = int64(memory)
 	if f.limit < 0 {
-		return o, format, errors.New("--limit: a number from 0 up")
+		return o, format, errors.New("--limit: give a number from 0 up")
 	}
 	if o.Limit = f.limit; f.limit == 0 {
 		o.Limit = -1

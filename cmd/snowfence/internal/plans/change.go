@@ -46,8 +46,8 @@ func plannedChanges(e *command.Env, f *planFlags, args []string) ([]*show.Proof,
 		return nil, command.Usagef("--change takes two layouts or more: --change A B, where A is the present one")
 	}
 	if n := len(args); len(f.at) > n || len(f.floor) > n || len(f.at) < n-1 {
-		return nil, command.Usagef("%s and %d --at: give one for each change, in their order; without the last one it "+
-			"is now", show.Plural(int64(n), "change"), max(len(f.at), len(f.floor)))
+		return nil, command.Usagef("%s and %d --at: give one --at for each change, in order; without the last one, "+
+			"the last change is now", show.Plural(int64(n), "change"), max(len(f.at), len(f.floor)))
 	}
 	from, err := show.NewView(f.change)
 	if err != nil {
@@ -57,9 +57,8 @@ func plannedChanges(e *command.Env, f *planFlags, args []string) ([]*show.Proof,
 		"old": {true, false}, "new": {false, true}, "both": {true, true}, "none": {},
 	}[f.reserved]
 	if !ok {
-		return nil, command.Usagef("--reserved %q: which layouts have IDs with numbers below their first: old, "+
-			"new, both or "+
-			"none", f.reserved)
+		return nil, command.Usagef("--reserved %q: choose old, new, both or none: the layouts that have IDs with "+
+			"numbers below their first", f.reserved)
 	}
 	var steps []show.Step
 	for i, spec := range args {

@@ -54,7 +54,7 @@ func questionOf(e *command.Env, cmd *cobra.Command, args []string) (string, erro
 		}
 	}
 	if len(args) > 0 && !asked.args {
-		return "", command.Usagef("%q: a layout to look at goes behind --layout, a change is --change A B", args[0])
+		return "", command.Usagef("%q: give a layout with --layout, or a change with --change A B", args[0])
 	}
 	for _, q := range questions {
 		for _, name := range q.more {
@@ -64,7 +64,8 @@ func questionOf(e *command.Env, cmd *cobra.Command, args []string) (string, erro
 		}
 	}
 	if slices.Contains(withRate, asked.flag) && !cmd.Flags().Changed("rate") {
-		return "", command.Usagef("--%s: how fast numbers are taken: add --rate, as in --rate 500/day", asked.flag)
+		return "", command.Usagef("--%s needs the speed at which numbers are taken: add --rate, as in --rate "+
+			"500/day", asked.flag)
 	}
 	return asked.flag, nil
 }

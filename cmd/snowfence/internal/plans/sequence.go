@@ -99,7 +99,7 @@ func runOutRows(e *command.Env, info sequence.Info, n plan.Numbers, rate string)
 	}
 	ends := fmt.Sprintf("never: %.3g%% of the longest %s is used", 100*n.Needed/float64(n.Count), n.Period)
 	if !n.Enough {
-		ends = fmt.Sprintf("%s after the begin of a %s, which needs up to %s: use more digits, or {n:6+}",
+		ends = fmt.Sprintf("%s after the start of a %s, which needs up to %s: use more digits, or {n:6+}",
 			show.Approximately(n.Lasts), n.Period, show.Thousands(int64(min(n.Needed, math.MaxInt64/2))))
 	}
 	return append(rows, [][2]string{

@@ -30,7 +30,7 @@ starts above this one.`,
 			return nil, err
 		}
 		if c == (sequence.Changes{}) {
-			return nil, command.Usagef("what is to change in sequence %q: add --max, --min-range, --max-range or "+
+			return nil, command.Usagef("name what is to change in sequence %q: add --max, --min-range, --max-range or "+
 				"--after-failover", name)
 		}
 		return func(ctx context.Context, st store.Store) error { return sequence.Update(ctx, st, name, c) }, nil
@@ -88,7 +88,7 @@ Confirm never lowers what was given out. You can repeat it.`,
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		all = all && command.Given(cmd, "all")
 		if all == (len(args) == 1) {
-			return command.Usagef("which sequences were looked at: name one, or add --all")
+			return command.Usagef("name the sequence that you looked at, or add --all")
 		}
 		c := sequence.Confirmation{}
 		if fs.Changed("floor") {

@@ -68,7 +68,7 @@ SNOWFENCE_FROM_PASSWORD, or in the file that SNOWFENCE_FROM_PASSWORD_FILE names.
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.yes = f.yes && command.Given(cmd, "confirm")
 		if f.from == "" {
-			return command.Usagef("where the counters are: add --from redis://HOST:6379")
+			return command.Usagef("name the server of the counters: add --from redis://HOST:6379")
 		}
 		return importCounters(cmd.Context(), e, args[0], &f, out)
 	})
@@ -151,8 +151,8 @@ func (f *importFlags) plan(keys string, last map[string]int64) ([]imported, erro
 			return nil, command.Usagef("key %q has a date: add --pattern, as in "+
 				"--pattern '{year}{month}{day}-{n}'", key)
 		case period == 0 && f.pattern != "":
-			return nil, command.Usagef("key %q has no date, and --pattern is for keys that have one: import them "+
-				"one after the other", key)
+			return nil, command.Usagef("key %q has no date, and --pattern is for keys that have one: import keys "+
+				"with a date and keys without separately", key)
 		}
 		target := imported{Sequence: name, Period: period}
 		if other := by[target]; other != "" {

@@ -49,7 +49,7 @@ needs --any-period.`,
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object a line")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		if f.count < 1 {
-			return command.Usagef("-n %d: how many numbers to take, from 1 up", f.count)
+			return command.Usagef("-n %d: give how many numbers to take, from 1 up", f.count)
 		}
 		st, err := openFor(cmd.Context(), e, args[0], f.store.Open)
 		if err != nil {

@@ -142,7 +142,7 @@ func appendToken(file string, token server.Token, entry string) error {
 		err = errors.Join(keepOwner(temp, info), os.Chmod(temp, mode))
 	}
 	if err == nil && (len(after) == 0 || after[len(after)-1].Name != token.Name) {
-		err = errors.New("its list of tokens is not at its end")
+		err = errors.New("the list of tokens must be at the end of the file")
 	}
 	if err == nil {
 		err = os.Rename(temp, file)

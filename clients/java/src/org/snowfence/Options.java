@@ -37,7 +37,7 @@ public final class Options {
 
     /** The namespace of the IDs; "default" without it. */
     public Options namespace(String name) {
-        check(name != null && !name.isEmpty(), "namespace is the name of one, such as shop");
+        check(name != null && !name.isEmpty(), "namespace must be a name, such as shop");
         namespace = name;
         return this;
     }

@@ -18,7 +18,7 @@ public final class Sequence {
 
     /** A sequence of the server of the options: their token, and their longest wait, count too. */
     public Sequence(String name, Options options) {
-        check(name != null && !name.isEmpty(), "name is that of a sequence, such as bills");
+        check(name != null && !name.isEmpty(), "name must be the name of a sequence, such as bills");
         check(options != null, "options name the server, as in new Options().server(url)");
         this.name = name;
         server = new Server(options.server, options.token);

@@ -50,9 +50,9 @@ func TestRecordIsAWitness(t *testing.T) {
 				a.writeIfDue(t.Context())
 			}
 			beat()
-			first := s.witness.Load().record
+			first := s.lastWrite.Load().record
 			beat()
-			last := s.witness.Load().record
+			last := s.lastWrite.Load().record
 			if failed {
 				st.fail(errors.New("away"))
 				beat()
@@ -68,7 +68,7 @@ func TestRecordIsAWitness(t *testing.T) {
 			for range 3 {
 				beat()
 			}
-			if id, _ := st.Identity(t.Context(), ""); id != after || s.witness.Load() == nil {
+			if id, _ := st.Identity(t.Context(), ""); id != after || s.lastWrite.Load() == nil {
 				t.Errorf("%s: afterwards it was %q and is %q", name, after, id)
 			}
 		}

@@ -2,15 +2,15 @@ package sequence
 
 import "time"
 
-// left is the largest part of the remaining numbers in a range: else the
-// first of two programs would take all of a short sequence.
-const left = 64
+// rangesLeft is how many ranges the remaining numbers make at least:
+// otherwise the first of two programs would take all of a short sequence.
+const rangesLeft = 64
 
 // rangeSize returns how many ordinals the next range has. mu is held.
 func (s *Sequence) rangeSize() int64 {
 	k := &s.lastState
 	s.size = min(max(s.size, k.MinRange), k.MaxRange)
-	return min(s.size, max(1, (k.course.count-k.counter.From)/left))
+	return min(s.size, max(1, (k.course.count-k.counter.From)/rangesLeft))
 }
 
 // shrinkRange makes the next range no larger than a size.
