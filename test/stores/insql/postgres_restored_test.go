@@ -35,7 +35,7 @@ func pgDump(t *testing.T, p *servers.Postgres) {
 	template := pgBase{p, "copied", b.text}
 	p.SQL(t, "postgres", "CREATE DATABASE copied TEMPLATE "+b.name)
 	for what, o := range map[string]pgBase{"a dump in another database": other, "a copied database": template} {
-		if _, err := o.next(1); err == nil || !strings.Contains(err.Error(), "another server or other data") {
+		if _, err := o.next(1); err == nil || !strings.Contains(err.Error(), "is not the one that made the IDs") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -47,7 +47,7 @@ func pgDump(t *testing.T, p *servers.Postgres) {
 	}
 	p.SQL(t, b.name, "TRUNCATE orders, snowfence_state, test_clock")
 	p.Load(t, b.name, rows)
-	if _, err := b.next(1); err == nil || !strings.Contains(err.Error(), "another server or other data") {
+	if _, err := b.next(1); err == nil || !strings.Contains(err.Error(), "is not the one that made the IDs") {
 		t.Errorf("rows restored: %v", err)
 	}
 	for _, o := range []pgBase{b, other, template} {
@@ -170,7 +170,7 @@ func TestPostgreSQLStaleReplica(t *testing.T) {
 	}
 	p.Kill()
 	standby.Promote(t)
-	if _, err := s.next(1); err == nil || !strings.Contains(err.Error(), "another server or other data") {
+	if _, err := s.next(1); err == nil || !strings.Contains(err.Error(), "is not the one that made the IDs") {
 		t.Errorf("a promoted replica: %v", err)
 	}
 	if err := s.do("UPDATE test_clock SET step = '-9 s'", "SELECT snowfence_confirm('10 s')",

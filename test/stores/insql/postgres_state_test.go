@@ -33,7 +33,7 @@ func pgAnotherServer(b pgBase) error {
 		if err := b.do(kept, change); err != nil {
 			return err
 		}
-		if ids, err := b.next(1); err == nil || !strings.Contains(err.Error(), "another server or other data") {
+		if ids, err := b.next(1); err == nil || !strings.Contains(err.Error(), "is not the one that made the IDs") {
 			return fmt.Errorf("%s: %v, %w", what, ids, err)
 		}
 		if what == "no row" {

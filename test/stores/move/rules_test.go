@@ -107,7 +107,7 @@ func TestMoveRefused(t *testing.T) {
 			waits := get(t, to, orders)
 			must(t, scope.Move(t.Context(), "orders", from, to))
 			put(t, to, waits)
-		}, "put a backup from after the move back"},
+		}, "restore a backup from after the move"},
 		"the source waits for its data": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			must(t, moveAll(t.Context(), from, third))
 			a, b := third, mortalPlace(from, &death{at: 2, how: 0}) // the second write there completes it
