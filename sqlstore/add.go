@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -71,9 +72,14 @@ const mysqlAdd = "UPDATE snowfence_lease SET nonce = CONCAT(?, '.', revision + 1
 // addMySQL reads the rest of the record with the probe: it may be of a
 // later write. Then the nonce is none that a record has.
 func addMySQL(
-	ctx context.Context, c querier, _ view, a store.Addition,
+	ctx context.Context, c querier, v view, a store.Addition,
 ) (r store.Record, info serverInfo, err error) {
-	query, _ := mysqlBind(mysqlAdd, []any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
+	mark, err := v.mark(ctx, c)
+	if err != nil {
+		return r, info, err
+	}
+	query, _ := mysqlBind(mysqlOnly(mysqlAdd, mark),
+		[]any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
 	res, err := c.ExecContext(ctx, query)
 	lost, err := outcome(res, err)
 	if err != nil {
@@ -84,7 +90,7 @@ func addMySQL(
 		return r, info, err
 	}
 	rs, info, err := mysqlRead(ctx, c, a.Key)
-	if err != nil || lost != nil || len(rs) == 0 {
+	if err = cmp.Or(err, info.answersAs(mark)); err != nil || lost != nil || len(rs) == 0 {
 		return r, info, err
 	}
 	r = rs[0]

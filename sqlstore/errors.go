@@ -190,6 +190,7 @@ var mysqlErrors = errorTexts{
 		"1146": "the tables are not there: they were dropped: stop all programs, and restore or make them as " +
 			"https://snowfence.github.io/snowfence/operate/operations#backup says",
 		"1290": "the server is read_only, as replicas are: connect to the primary",
+		"1690": errDivided.Error(), // mysqlOnly
 		"1836": "the server is read-only: connect to the primary",
 		"1021": "the disk is full: make room, and leases go on by themselves",
 		"1114": "the disk is full: make room, and leases go on by themselves",

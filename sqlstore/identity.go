@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -21,7 +22,7 @@ type serverInfo struct {
 	refusal string // why it must not be used: Veto
 
 	dataID   string // random ID of the data, a part of id: Label
-	mark     int64  // of the server, which a write to MySQL returns too: From
+	mark     int64  // of the server, in MySQL: From
 	position int64  // grows with what is written, and never falls: Generation; 0 where nothing tells
 	reloaded bool   // a row that was read was not written by a swap
 	idBack   bool   // the one with the identity was not
@@ -102,7 +103,10 @@ func (s *Store) noteServer(info serverInfo, began int64) error {
 		return nil
 	case info.refusal != "":
 		return errors.New(info.refusal)
+	case s.lastInfo.mark != 0 && info.mark != s.lastInfo.mark && time.Since(s.answeredAt) < callTimeout:
+		return errDivided // both answer
 	case info.id == s.lastInfo.id:
+		s.answeredAt = time.Now()
 		s.lastInfo.position = max(s.lastInfo.position, info.position)
 		return nil
 	case began < s.toldSince:
@@ -112,7 +116,7 @@ func (s *Store) noteServer(info serverInfo, began int64) error {
 			"timeline %[2]d, or, if you rolled it back on purpose, restart this program", info.id, info.term,
 			s.lastInfo.id, s.lastInfo.term)
 	}
-	s.lastInfo, s.toldSince = info, s.uses+1
+	s.lastInfo, s.toldSince, s.answeredAt = info, s.uses+1, time.Now()
 	return nil
 }
 

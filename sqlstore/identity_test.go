@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestNoteServer lets servers answer in turn.
@@ -28,5 +29,41 @@ func TestNoteServer(t *testing.T) {
 	noteServer(use(), "a:2", "a", 2, "")
 	if err := s.noteServer(serverInfo{id: "a:3", refusal: "a standby"}, use()); err == nil || s.lastInfo.id != "a:2" {
 		t.Errorf("a refusal: %v, %s", err, s.lastInfo.id)
+	}
+}
+
+// A server does not count while another one answers, unless it is that one
+// under another identity.
+func TestTwoServersAnswer(t *testing.T) {
+	s := &Store{dialect: MySQL()}
+	note := func(id string, mark int64) error {
+		s.uses++
+		return s.noteServer(serverInfo{id: id, mark: mark}, s.uses)
+	}
+	for _, id := range []string{"a", "a, restored"} {
+		if err := note(id, 1); err != nil {
+			t.Error(err)
+		}
+	}
+	s.answeredAt = time.Now().Add(-callTimeout)
+	if err := note("a, restored", 1); err != nil {
+		t.Error(err)
+	}
+	if err := note("b", 2); err != errDivided || s.lastInfo.id != "a, restored" {
+		t.Errorf("two answer: %v, and %s counts", err, s.lastInfo.id)
+	}
+	s.answeredAt = time.Now().Add(-callTimeout)
+	if err := note("b", 2); err != nil || s.lastInfo.id != "b" {
+		t.Errorf("a failover: %v, and %s counts", err, s.lastInfo.id)
+	}
+	if err := note("a, restored", 1); err != errDivided {
+		t.Errorf("the first one is back: %v", err)
+	}
+	b := serverInfo{mark: 2}
+	if err := b.answersAs(1); err != errDivided {
+		t.Errorf("another one answers after a write: %v", err)
+	}
+	if err := b.answersAs(2); err != nil {
+		t.Error(err)
 	}
 }

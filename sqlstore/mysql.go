@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,10 @@ import (
 // first: with two servers that accept writes, programs make the same IDs.
 // In a Galera cluster and in group replication, connect all programs to the
 // same member, because others may answer with old data. Over a proxy that
-// sends writes to one server and reads to another, no lease gets a grant.
+// sends writes to one server and reads to another, no lease gets a grant,
+// and no sequence a number: a server carries out a write only if it also
+// answered last, and no answer counts within five seconds of another
+// server's.
 //
 // The store notices a restored dump, because its tables were made in
 // another second, and a renamed table, also while programs run. A trigger
@@ -108,14 +112,25 @@ const mysqlProbe = "SELECT '', 0, '', 0, 0, " + mysqlMark + ", 0, 0," +
 	" UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE()" +
 	" AND table_name = 'snowfence_lease') AS made) t LEFT JOIN snowfence_meta ON name = 'id'"
 
-// mysqlMark is a number of the server. A write returns it as its last
-// inserted ID: so it shows where a proxy sends the write, and where the
-// read after it.
+// mysqlMark is a number of the server.
 const mysqlMark = "CAST(CONV(LEFT(MD5(CONCAT(@@server_id /*!80000 , ':', @@server_uuid */)), 15), 16, 10)" +
 	" AS SIGNED)"
 
-var mysqlUpdateOne = strings.Replace(updateSQL, "revision = ?",
-	"revision = ? + 0 * CAST(LAST_INSERT_ID("+mysqlMark+") AS SIGNED)", 1)
+// mysqlOnly has a statement fail (1690, a sum that is too large) on any
+// server but the one with the mark: a proxy may send reads elsewhere.
+func mysqlOnly(query string, mark int64) string {
+	return strings.Replace(query, "revision = ",
+		fmt.Sprintf("revision = 0 * (9223372036854775807 + (%s <> %d)) + ", mysqlMark, mark), 1)
+}
+
+// mark is that of the server that answered last.
+func (v view) mark(ctx context.Context, c querier) (int64, error) {
+	if v.lastInfo.mark != 0 {
+		return v.lastInfo.mark, nil
+	}
+	_, info, err := records(c.QueryContext(ctx, mysqlProbe))
+	return info.mark, err
+}
 
 var errDivided = errors.New("one server takes the writes, and another one answers the reads: connect to the server " +
 	"of the writes, not to a proxy that divides writes and reads; after a failover try again")
@@ -192,15 +207,15 @@ func mysqlSwap(
 		}()
 	}
 	if len(writes) == 1 && writes[0].Old != "" {
-		var mark int64
-		if errs[0], mark, err = mysqlSwapOne(ctx, c, writes[0]); err != nil {
+		mark, err := v.mark(ctx, c)
+		if err != nil {
+			return info, err
+		}
+		if errs[0], err = mysqlSwapOne(ctx, c, mark, writes[0]); err != nil {
 			return info, err
 		}
 		_, info, err = records(c.QueryContext(ctx, mysqlProbe))
-		if err == nil && errs[0] == nil && mark != info.mark {
-			err = errDivided
-		}
-		return info, err
+		return info, cmp.Or(err, info.answersAs(mark))
 	}
 	err = transaction(ctx, c, func() error { // all of it goes to one server
 		done, err := mysqlBatch(ctx, c, mysqlUpdate, writes, false)
@@ -229,6 +244,14 @@ func mysqlSwap(
 		return cmp.Or(err, v.answers(info))
 	}, "START TRANSACTION")
 	return info, err
+}
+
+// answersAs is an error if another server than that with the mark answers.
+func (i serverInfo) answersAs(mark int64) error {
+	if i.mark != mark {
+		return errDivided
+	}
+	return nil
 }
 
 // answers is an error if another server answered the last read.
@@ -270,14 +293,10 @@ func mysqlRead(ctx context.Context, c querier, keys ...store.Key) ([]store.Recor
 }
 
 // mysqlSwapOne needs no transaction. The nonce is new, so a row that is
-// found is also changed. The mark is of the server that wrote.
-func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result error, mark int64, err error) {
-	query, _ := mysqlBind(mysqlUpdateOne, append(values(w), w.Old))
-	res, err := c.ExecContext(ctx, query)
-	if result, err = outcome(res, err); err == nil && result == nil {
-		mark, err = res.LastInsertId()
-	}
-	return result, mark, err
+// found is also changed.
+func mysqlSwapOne(ctx context.Context, c querier, mark int64, w store.Write) (result, err error) {
+	query, _ := mysqlBind(mysqlOnly(updateSQL, mark), append(values(w), w.Old))
+	return outcome(c.ExecContext(ctx, query))
 }
 
 // mysqlExclusive uses no transaction, because CREATE TABLE would end it.

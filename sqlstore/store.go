@@ -52,6 +52,7 @@ type Store struct {
 	ready         bool
 	lastInfo      serverInfo    // by the server that was asked last, with the highest position
 	toldSince     int64         // the first use that was told its id
+	answeredAt    time.Time     // when that server answered last
 	uses          int64         // begun so far
 	file          *file         // nil for databases that are no file
 	pinned        *pinned       // nil without leases, or without a spare connection

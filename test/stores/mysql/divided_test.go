@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/snowfence/snowfence"
@@ -19,8 +20,11 @@ import (
 
 // divider connects as a proxy does that divides writes and reads: it sends
 // what is in a transaction to the server that is written, and other SELECTs
-// to the one that is read.
-type divider struct{ written, read driver.Connector }
+// to the one that is read. That may be the same by chance.
+type divider struct {
+	written, read driver.Connector
+	chance        *atomic.Bool
+}
 
 func (d divider) Connect(ctx context.Context) (driver.Conn, error) {
 	w, err := d.written.Connect(ctx)
@@ -28,15 +32,16 @@ func (d divider) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	r, err := d.read.Connect(ctx)
-	return &dividedConn{Conn: w, read: r}, err
+	return &dividedConn{Conn: w, read: r, chance: d.chance}, err
 }
 
 func (d divider) Driver() driver.Driver { return d.written.Driver() }
 
 type dividedConn struct {
 	driver.Conn
-	read  driver.Conn
-	begun bool
+	read   driver.Conn
+	chance *atomic.Bool
+	begun  bool
 }
 
 func (c *dividedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -51,7 +56,7 @@ func (c *dividedConn) ExecContext(ctx context.Context, query string, args []driv
 
 func (c *dividedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	to := c.read
-	if c.begun {
+	if c.begun || c.chance.Load() {
 		to = c.Conn
 	}
 	return to.(driver.QueryerContext).QueryContext(ctx, query, args)
@@ -66,6 +71,7 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	var connectors []driver.Connector
+	var direct []*sqlstore.Store
 	for _, id := range []string{"1", "2"} {
 		m := servers.StartMariaDB(t, "--server-id="+id)
 		dsn := m.DSN(m.NewDatabase(t))
@@ -86,14 +92,19 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		connectors = append(connectors, c)
+		connectors, direct = append(connectors, c), append(direct, st)
 	}
-	db := sql.OpenDB(divider{connectors[0], connectors[1]})
+	var chance atomic.Bool
+	db := sql.OpenDB(divider{connectors[0], connectors[1], &chance})
 	defer db.Close()
-	st, err := sqlstore.New(db, sqlstore.MySQL())
-	if err != nil {
-		t.Fatal(err)
+	open := func() *sqlstore.Store {
+		st, err := sqlstore.New(db, sqlstore.MySQL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
 	}
+	st := open()
 	divided := func(what string, err error) {
 		t.Helper()
 		if err == nil || !strings.Contains(err.Error(), "a proxy that divides writes and reads") {
@@ -106,11 +117,60 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	if _, err := st.Identity(t.Context(), ""); err != nil { // a read, as before each write
 		t.Fatal(err)
 	}
+	add := func(st *sqlstore.Store) error {
+		a := store.Addition{Key: record(0, "").Key, Nonce: "c", N: 10, Limit: 100}
+		_, err := st.Add(t.Context(), a)
+		return err
+	}
+	get := func(st *sqlstore.Store, node int64) store.Record {
+		t.Helper()
+		rs, err := st.Get(t.Context(), []store.Key{record(node, "").Key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rs[0]
+	}
 	divided("a write", swap(t, st, "a", record(0, "b")))
+	divided("an addition", add(st))
+	chance.Store(true) // it read from the other server, and looks at this one after the write
+	divided("a write after a read elsewhere", swap(t, st, "a", record(0, "b")))
+	divided("an addition after a read elsewhere", add(st))
+	_, err = st.Get(t.Context(), []store.Key{record(0, "").Key})
+	divided("a read elsewhere", err)
+	if got, want := get(direct[0], 0), record(0, "a"); got != want {
+		t.Errorf("what was not answered for is written: %+v, not %+v", got, want)
+	}
+	first := open() // each first write reads, too
+	chance.Store(false)
+	divided("a first use", swap(t, first, "a", record(0, "b")))
+	divided("a first addition", add(open()))
+	if got, want := get(direct[0], 0), record(0, "a"); got != want {
+		t.Errorf("a first use writes %+v over %+v", got, want)
+	}
+	chance.Store(true)
+	whole := open() // of which all goes to one server until it reads
+	if err := swap(t, whole, "a", record(0, "a2")); err != nil {
+		t.Error(err)
+	}
+	if err := add(whole); err != nil {
+		t.Error(err)
+	}
+	chance.Store(false)
+	divided("a read of the other server", func() error {
+		_, err := whole.Get(t.Context(), []store.Key{record(1, "").Key})
+		return err
+	}())
+	divided("an addition with a look elsewhere", add(whole))
+	divided("a write with a look elsewhere", swap(t, whole, "a", record(1, "b")))
 	divided("a first write", swap(t, st, "", record(5, "b")))
 	for _, writes := range [][]store.Write{batch("a", "b", 1), batch("", "b", 6)} {
 		for _, err := range st.Swap(t.Context(), writes) {
 			divided("a batch", err)
+		}
+	}
+	for node, want := range map[int64]store.Record{2: record(2, "a"), 7: {Key: record(7, "").Key}} {
+		if got := get(direct[0], node); got != want {
+			t.Errorf("a batch wrote %+v over %+v", got, want)
 		}
 	}
 	for _, nodes := range []int{1, 4} {
