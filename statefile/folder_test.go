@@ -46,12 +46,14 @@ func TestFolder(t *testing.T) {
 	if f := openDir(t, dir, s, snowfence.NodeRange{From: 7, Until: 9}); f.state.node != 7 {
 		t.Errorf("node %d is not in the range", f.state.node)
 	}
-	if _, err := File(filepath.Join(dir, "0"), s, 0); !errors.Is(err, snowfence.ErrBound) {
+	if _, err := File(filepath.Join(dir, "0"), s, 0); !errors.Is(err, snowfence.ErrBound) ||
+		!strings.Contains(err.Error(), " uses it: stop that one") {
 		t.Errorf("a file of the folder by its name: %v", err)
 	}
 	for _, nodes := range [][2]int64{{-1, 5}, {5, 5}, {6, 5}, {0, 1025}} {
-		if _, err := Folder(dir, s, snowfence.NodeRange{From: nodes[0], Until: nodes[1]}); err == nil {
-			t.Errorf("nodes %v", nodes)
+		_, err := Folder(dir, s, snowfence.NodeRange{From: nodes[0], Until: nodes[1]})
+		if err == nil || !strings.Contains(err.Error(), ": nodes from ") {
+			t.Errorf("nodes %v: %v", nodes, err)
 		}
 	}
 	if _, err := Folder(filepath.Join(dir, "a", "b"), s, snowfence.NodeRange{}); !errors.Is(err, os.ErrNotExist) {
@@ -153,6 +155,7 @@ func TestFolderDamaged(t *testing.T) {
 		if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", name, err)
 		}
+		kill(t, openDir(t, dir, s, snowfence.NodeRange{From: 1, Until: 2})) // another node
 		if name == "renamed" {
 			continue
 		}
@@ -160,6 +163,34 @@ func TestFolderDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		openDir(t, dir, s, snowfence.NodeRange{})
+	}
+}
+
+// Where a folder stands in the way of a file, no node is given, and none
+// stays locked.
+func TestFolderThatIsBlocked(t *testing.T) {
+	s, first := must(snowfence.NewScheme(snowfence.Default())), snowfence.NodeRange{Until: 1}
+	var dir, blocks string
+	for _, name := range []string{"folder.lock", "7", "0.new"} {
+		dir = t.TempDir()
+		blocks = filepath.Join(dir, name)
+		if err := os.Mkdir(blocks, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := Folder(dir, s, snowfence.NodeRange{}); f != nil || err == nil {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
+		if err := os.Remove(blocks); err != nil {
+			t.Fatal(err)
+		}
+		kill(t, openDir(t, dir, s, first))
+	}
+	if err := os.Mkdir(blocks, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, openDir(t, dir, s, first)) // it was written before
+	if g, err := Open(dir); err == nil {
+		t.Errorf("a generator without a grant: %v", g)
 	}
 }
 

@@ -96,3 +96,14 @@ func TestLockThatCannotBeWritten(t *testing.T) {
 		t.Error("the state file was written")
 	}
 }
+
+// A lock that was only just made names nobody yet.
+func TestLockWithoutAHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "node")
+	for _, n := range []int{0, holderAt} {
+		putFile(t, path+".lock", make([]byte, n))
+		if who := holderOf(path); who != "a process" {
+			t.Errorf("%d bytes name %q", n, who)
+		}
+	}
+}

@@ -212,14 +212,33 @@ func TestFileAnswersAtOnce(t *testing.T) {
 	if err != nil || last.Until != s.MaxTick()+1 {
 		t.Errorf("the last grant: %+v, %v", last, err)
 	}
+	kill(t, f)
+	if err := f.Release(t.Context(), last, 0); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// The next versions read the text of this one.
+func TestFileText(t *testing.T) {
+	s := testScheme(t, "time=41,node=10,seq=12,cipher=ff1", snowfence.GenerateSecret())
+	text := fmt.Sprintf("snowfence state 2\nname \nlayout %s\nnode 5\nkeys none\nslices \nuntil 0\nwrites 0\nsum ",
+		s.Fingerprint())
+	if got := newState(s, 5).encode(); !strings.HasPrefix(string(got), text) {
+		t.Errorf("%q, not %q", got, text)
+	}
+	_, err := decodeState([]byte("snowfence state 1\n"))
+	if err == nil || !strings.Contains(err.Error(), "starts with") {
+		t.Errorf("another version: %v", err)
+	}
 }
 
 func FuzzFile(f *testing.F) {
 	f.Add(fileState{layout: "x", node: 5, until: 7}.encode())
+	f.Add(fileState{layout: "x", node: 5, until: -1}.encode())
 	f.Add([]byte(""))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := decodeState(data)
-		if err == nil && string(s.encode()) != string(data) {
+		if err == nil && (s.until < 0 || string(s.encode()) != string(data)) {
 			t.Fatalf("%q reads as %+v", data, s)
 		}
 	})

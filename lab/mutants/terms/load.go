@@ -22,6 +22,7 @@ type loaded struct {
 	files map[string]*ast.File // by path relative to the root of the repository
 	code  map[string][]byte
 	info  *types.Info
+	own   *types.Package
 }
 
 // imports reads the types of what the packages of a scope import as the
@@ -69,6 +70,6 @@ func load(root, dir string, fset *token.FileSet, from types.Importer) (*loaded, 
 		p.files[filepath.Join(dir, name)], p.code[filepath.Join(dir, name)] = f, code
 		all = append(all, f)
 	}
-	_, err = (&types.Config{Importer: from}).Check(dir, fset, all, p.info)
+	p.own, err = (&types.Config{Importer: from}).Check(dir, fset, all, p.info)
 	return p, err
 }

@@ -155,8 +155,15 @@ func (f *finder) onlyMakesText(n *ast.CallExpr) bool {
 // typeText names the type of an expression where a constant alone would not
 // show it.
 func (f *finder) typeText(e ast.Expr) string {
-	if t, ok := f.p.info.TypeOf(e).(*types.Basic); ok && t.Info()&types.IsUntyped == 0 {
-		return "[" + t.Name() + "]"
+	switch t := f.p.info.TypeOf(e).(type) {
+	case *types.Basic:
+		if t.Info()&types.IsUntyped == 0 {
+			return "[" + t.Name() + "]"
+		}
+	case *types.Named:
+		if t.Obj().Pkg() == f.p.own {
+			return "[" + t.Obj().Name() + "]"
+		}
 	}
 	return ""
 }
