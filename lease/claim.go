@@ -140,17 +140,17 @@ type hold struct {
 	pending    bool  // it is not known whether the acquisition was written
 }
 
-// nodes returns how many nodes the records of a hold stand for.
-func (c *storeClaim) nodes(h *hold) int64 { return int64(len(h.records)) * c.unit }
-
-// perBlock returns how many records a block has.
-func (c *storeClaim) perBlock() int { return c.opts.Nodes / int(c.unit) }
-
 func newClaim(s *setup, st store.Store) *storeClaim {
 	return &storeClaim{
 		setup: s, st: st, unit: 1, who: s.world.Text(), refused: map[int64]error{},
 	}
 }
+
+// nodes returns how many nodes the records of a hold stand for.
+func (c *storeClaim) nodes(h *hold) int64 { return int64(len(h.records)) * c.unit }
+
+// perBlock returns how many records a block has.
+func (c *storeClaim) perBlock() int { return c.opts.Nodes / int(c.unit) }
 
 // holderOf is the Holder of a record that the claim acquires, with ticks
 // from the given one on: no two acquisitions have the same.

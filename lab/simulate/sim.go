@@ -61,6 +61,36 @@ type sim struct {
 	bad     *Collision
 }
 
+// newSim draws the world of a run.
+func newSim(plan Plan) (*sim, error) {
+	stream := uint64(1) // of random numbers
+	if plan.sequences {
+		stream = 8
+	}
+	chance := rand.New(rand.NewPCG(plan.Seed, stream))
+	s := &sim{
+		plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, stream+1)), claims: map[int64][]*claim{},
+		setBacks: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
+		store: newStore(), shy: never, mute: never,
+		tells: plan.Seed%2 == 0, equal: plan.Seed/2%2 == 0,
+	}
+	if plan.sequences {
+		s.scenario = newCounting(chance)
+		s.drawCounters(chance)
+		return s, nil
+	}
+	var err error
+	if s.scenario, err = newScenario(chance, plan.layout, plan.Seed); err != nil {
+		return nil, err
+	}
+	s.figures.Seeds = 1
+	s.store.clock = chance.IntN(2) == 0
+	s.allowSkew()
+	s.drawLessors()
+	s.placeHostile()
+	return s, nil
+}
+
 // Figures count the events of a simulation.
 type Figures struct {
 	Seeds     int              // runs
@@ -237,36 +267,6 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 	}
 	s.figures.Virtual, s.figures.faults = s.now, s.faultCount
 	return &s.figures, s.hash, s.bad, ctx.Err()
-}
-
-// newSim draws the world of a run.
-func newSim(plan Plan) (*sim, error) {
-	stream := uint64(1) // of random numbers
-	if plan.sequences {
-		stream = 8
-	}
-	chance := rand.New(rand.NewPCG(plan.Seed, stream))
-	s := &sim{
-		plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, stream+1)), claims: map[int64][]*claim{},
-		setBacks: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
-		store: newStore(), shy: never, mute: never,
-		tells: plan.Seed%2 == 0, equal: plan.Seed/2%2 == 0,
-	}
-	if plan.sequences {
-		s.scenario = newCounting(chance)
-		s.drawCounters(chance)
-		return s, nil
-	}
-	var err error
-	if s.scenario, err = newScenario(chance, plan.layout, plan.Seed); err != nil {
-		return nil, err
-	}
-	s.figures.Seeds = 1
-	s.store.clock = chance.IntN(2) == 0
-	s.allowSkew()
-	s.drawLessors()
-	s.placeHostile()
-	return s, nil
 }
 
 func never() bool { return false }
