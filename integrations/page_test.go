@@ -8,10 +8,14 @@ import (
 	"testing"
 )
 
-var block = regexp.MustCompile("(?ms)^```(go|yaml|ts)\n(.*?)^```$")
+var (
+	block  = regexp.MustCompile("(?ms)^```(go|yaml|ts)\n(.*?)^```$")
+	linked = regexp.MustCompile(`\]\(\.\./\.\./integrations/([^)]+\.[a-z]+)\)`)
+)
 
 // Each Go block of the pages is a whole file, the only one of a package
-// that the tests run, so it compiles alone.
+// that the tests run, so it compiles alone. Each file that they link is one
+// of those, too.
 func TestPage(t *testing.T) {
 	var page []byte
 	for _, name := range []string{"../docs/start/integrations.md", "../docs/move/bigint.md"} {
@@ -19,7 +23,8 @@ func TestPage(t *testing.T) {
 		check(t, err)
 		page = append(page, data...)
 	}
-	files, all := map[string]bool{}, ""
+	tests := joined(t, "*_test.go")
+	files, names, all := map[string]bool{}, map[string]bool{}, ""
 	for _, pattern := range []string{
 		"internal/page/*/*.go", "testdata/ent/orders.go", "testdata/ent/schema/*.go", "internal/*/*.yaml",
 		"../test/clients/native/testdata/types.mts",
@@ -27,10 +32,13 @@ func TestPage(t *testing.T) {
 		paths, err := filepath.Glob(pattern)
 		check(t, err)
 		for _, path := range paths {
-			data, err := os.ReadFile(path)
-			check(t, err)
-			files[string(data)] = true
-			all += string(data)
+			text := joined(t, path)
+			files[text], names[path] = true, true
+			all += text
+			folder := filepath.Dir(path)
+			if strings.HasPrefix(pattern, "internal/page/") && !strings.Contains(tests, "/integrations/"+folder+`"`) {
+				t.Errorf("no test imports %s", folder)
+			}
 		}
 	}
 	n := 0
@@ -42,7 +50,28 @@ func TestPage(t *testing.T) {
 			t.Errorf("no test has this:\n%s", b[2])
 		}
 	}
-	if n < 3 {
+	for _, l := range linked.FindAllStringSubmatch(string(page), -1) {
+		if filepath.Ext(l[1]) == ".go" {
+			n++
+		}
+		if !names[l[1]] {
+			t.Errorf("no test has the file %s", l[1])
+		}
+	}
+	if n < 9 {
 		t.Errorf("only %d files of Go", n)
 	}
+}
+
+// joined returns the text of all files of a pattern.
+func joined(t *testing.T, pattern string) (text string) {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	check(t, err)
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		check(t, err)
+		text += string(data)
+	}
+	return text
 }

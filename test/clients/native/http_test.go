@@ -11,6 +11,7 @@ import (
 
 // The program of the page, and those that it names, print IDs.
 func TestHTTPPage(t *testing.T) {
+	links(t, "server.md", "http", "main.php", "main.rb", "main.cs")
 	url := serve(t, t.TempDir())
 	for _, p := range []struct {
 		section, file, line string

@@ -66,6 +66,7 @@ func TestJavaWithAFrozenClock(t *testing.T) {
 // Debian's jars. Spring 4.3 cannot make the proxies of @Configuration on
 // Java 17.
 func TestJavaFrameworks(t *testing.T) {
+	links(t, "java.md", "frameworks", "Spring.java", "Hibernate.java")
 	servers.Later(t)
 	t.Parallel()
 	url, classes := serve(t, t.TempDir()), compile(t, clients+"/java")

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,24 @@ func block(t *testing.T, page, heading, url string) string {
 	}
 	t.Fatalf("%s has no block after %q", page, heading)
 	return ""
+}
+
+// links checks that a page links these files of a folder of testdata, which
+// the test runs, and no others.
+func links(t *testing.T, page, folder string, files ...string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs", "start", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	link := regexp.MustCompile(`\]\(\.\./\.\./test/clients/native/testdata/` + folder + `/([^)]+)\)`)
+	for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+		got = append(got, l[1])
+	}
+	if !slices.Equal(got, files) {
+		t.Errorf("%s links %v of %s, and the test runs %v", page, got, folder, files)
+	}
 }
 
 // framework returns a program of testdata/frameworks, which has the lines

@@ -16,6 +16,7 @@ var fenced = regexp.MustCompile("(?ms)^### ([^\n]+)\n.*?^```[a-z]+\n(.*?)^```$")
 // The block of the page, and the files that it names, fill keys, on a real
 // PostgreSQL server, and read IDs.
 func TestORMs(t *testing.T) {
+	links(t, "node.md", "orms", "typeorm.js", "zod.js")
 	t.Parallel()
 	servers.Later(t)
 	dir, url, app := build(t), serve(t, t.TempDir()), t.TempDir()

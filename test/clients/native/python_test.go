@@ -64,6 +64,7 @@ func TestPythonDjangoInvoices(t *testing.T) {
 
 // The program of the page, and those for frameworks, do what it says.
 func TestPythonPage(t *testing.T) {
+	links(t, "python.md", "frameworks", "Django.py", "SQLAlchemy.py")
 	t.Parallel()
 	servers.Need(t, "python", debians)
 	url := serve(t, t.TempDir())

@@ -24,6 +24,7 @@ import (
 // The lines of the page run in other runtimes, and the worker that it names
 // in the one of Cloudflare, here over several renewals.
 func TestRuntimes(t *testing.T) {
+	links(t, "node.md", "runtimes", "worker.js")
 	servers.Later(t)
 	t.Parallel()
 	dir, url, app := build(t), serve(t, t.TempDir()), copied(t, "testdata/runtimes")
