@@ -158,7 +158,8 @@ export class Generator {
     if (!stamper) {
       const layout = new Layout(g.layout);
       if (layout.cipher === "ff1" || layout.cipher && g.secrets.length === 0) {
-        throw new SnowfenceError("REFUSED", "this package makes encrypted IDs only with cipher=sparx, and only if the server hands its secrets out: ask the server for the IDs of this namespace");
+        throw new SnowfenceError("REFUSED", "this package makes encrypted IDs only with cipher=sparx, and only if the server " +
+          "hands its secrets out: ask the server for the IDs of this namespace");
       }
       stamper = new Stamper(layout, Math.max(1, Math.floor(ahead * 1e6 / Number(layout.tick))));
       this.#stampers.set(g.layout, stamper);
