@@ -23,7 +23,7 @@ func TestAmazonURLs(t *testing.T) {
 		"dynamodb://ids,more?region=r":    "give one table",
 		"s3://?region=r":                  "give one table or bucket",
 		"s3://ids?colour=red":             "parameter colour is not known",
-		"s3://ids/a?region=r&timeout=0":   "timeout is a time",
+		"s3://ids/a?region=r&timeout=0":   "timeout must be a time",
 		"s3://ids/a?region=r&profile=you": "failed to get shared config profile",
 	} {
 		_, err := Open(t.Context(), rawURL)
