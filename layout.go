@@ -95,21 +95,6 @@ type Layout struct {
 	Cipher Cipher        // how IDs are encrypted; zero means not at all
 }
 
-// norm returns l with its defaults filled in.
-func (l Layout) norm() Layout {
-	if l.Epoch.IsZero() {
-		l.Epoch = defaultEpoch()
-	}
-	l.Epoch = l.Epoch.UTC().Round(0)
-	if l.Tick == 0 {
-		l.Tick = time.Millisecond
-	}
-	if l.Last == 0 {
-		l.Last = int64(1)<<l.Bits(FieldSequence) - 1
-	}
-	return l
-}
-
 // Bits returns the width of the named field; 0 if there is none.
 // [FieldNode] means all node parts together.
 func (l Layout) Bits(name string) int {
@@ -168,6 +153,21 @@ func (l Layout) Equal(m Layout) bool {
 	l, m = l.norm(), m.norm()
 	return l.Epoch.Equal(m.Epoch) && l.Tick == m.Tick && l.First == m.First && l.Last == m.Last &&
 		l.Cipher == m.Cipher && slices.Equal(l.Fields, m.Fields)
+}
+
+// norm returns l with its defaults filled in.
+func (l Layout) norm() Layout {
+	if l.Epoch.IsZero() {
+		l.Epoch = defaultEpoch()
+	}
+	l.Epoch = l.Epoch.UTC().Round(0)
+	if l.Tick == 0 {
+		l.Tick = time.Millisecond
+	}
+	if l.Last == 0 {
+		l.Last = int64(1)<<l.Bits(FieldSequence) - 1
+	}
+	return l
 }
 
 // Validate reports the first fault, with the name of the field, as an

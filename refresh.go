@@ -44,59 +44,6 @@ func (e stoppedError) Is(target error) bool {
 
 func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 
-// askFence asks the fence for a grant past the tick after, unless it is
-// being asked, and returns the question. A grant that the fence has ready
-// is in use when ask returns.
-//
-// corrections is the clock's count when after was read: a tick of a clock
-// that was ahead would be waited for until it comes.
-func (g *Generator) askFence(t *track, after, corrections int64) *flight {
-	g.mu.Lock()
-	if f := g.flight; f != nil {
-		g.mu.Unlock()
-		return f
-	}
-	f := &flight{done: make(chan struct{})}
-	var ctx context.Context
-	ctx, f.stop = context.WithCancel(g.life)
-	if g.life.Err() != nil || t.hold != g.held || corrections != g.clock.Corrections() {
-		// Closed, or there is another grant or another time since the
-		// caller looked.
-		if g.life.Err() != nil {
-			f.err = ErrClosed
-		}
-		g.mu.Unlock()
-		f.stop()
-		close(f.done)
-		return f
-	}
-	g.flight = f
-	g.mu.Unlock()
-
-	held := func() (Grant, error) {
-		if gr, ok := g.fence.Held(after); ok {
-			return gr, nil
-		}
-		return Grant{}, ErrFenced
-	}
-	if err := g.fetchGrant(t, after, held); err == nil {
-		g.landFlight(f, nil)
-		return f
-	}
-	wait := func() (Grant, error) { return g.fence.Grant(ctx, after) } // Close ends it, too
-	g.world.Go(func() { g.landFlight(f, g.fetchGrant(t, after, wait)) })
-	return f
-}
-
-func (g *Generator) landFlight(f *flight, err error) {
-	g.mu.Lock()
-	f.err = err
-	g.flight = nil
-	g.mu.Unlock()
-	f.stop()
-	close(f.done)
-}
-
 // fetchGrant gets a grant and puts it to use. Only the owner of the flight
 // calls it, so one goroutine at a time asks the fence.
 func (g *Generator) fetchGrant(t *track, after int64, get func() (Grant, error)) error {
@@ -185,4 +132,57 @@ func (g *Generator) askAhead(t *track, tick int64, pos uint64) {
 	if after := t.from + int64(until); after <= g.scheme.MaxTick() {
 		g.world.Go(func() { g.askFence(t, after, g.clock.Corrections()) })
 	}
+}
+
+// askFence asks the fence for a grant past the tick after, unless it is
+// being asked, and returns the question. A grant that the fence has ready
+// is in use when ask returns.
+//
+// corrections is the clock's count when after was read: a tick of a clock
+// that was ahead would be waited for until it comes.
+func (g *Generator) askFence(t *track, after, corrections int64) *flight {
+	g.mu.Lock()
+	if f := g.flight; f != nil {
+		g.mu.Unlock()
+		return f
+	}
+	f := &flight{done: make(chan struct{})}
+	var ctx context.Context
+	ctx, f.stop = context.WithCancel(g.life)
+	if g.life.Err() != nil || t.hold != g.held || corrections != g.clock.Corrections() {
+		// Closed, or there is another grant or another time since the
+		// caller looked.
+		if g.life.Err() != nil {
+			f.err = ErrClosed
+		}
+		g.mu.Unlock()
+		f.stop()
+		close(f.done)
+		return f
+	}
+	g.flight = f
+	g.mu.Unlock()
+
+	held := func() (Grant, error) {
+		if gr, ok := g.fence.Held(after); ok {
+			return gr, nil
+		}
+		return Grant{}, ErrFenced
+	}
+	if err := g.fetchGrant(t, after, held); err == nil {
+		g.landFlight(f, nil)
+		return f
+	}
+	wait := func() (Grant, error) { return g.fence.Grant(ctx, after) } // Close ends it, too
+	g.world.Go(func() { g.landFlight(f, g.fetchGrant(t, after, wait)) })
+	return f
+}
+
+func (g *Generator) landFlight(f *flight, err error) {
+	g.mu.Lock()
+	f.err = err
+	g.flight = nil
+	g.mu.Unlock()
+	f.stop()
+	close(f.done)
 }

@@ -5,6 +5,32 @@ import (
 	"math/bits"
 )
 
+// spreader draws where ticks begin.
+type spreader struct {
+	size uint64 // slots to draw from; 0 and 1: each tick begins at its first
+	seed uint64
+}
+
+// slotOf returns the slot at which a tick begins. It is the same each time:
+// however many callers find a tick new, it is begun once.
+func (s spreader) slotOf(tick int64) uint64 {
+	x := s.seed + uint64(tick)*0x9e3779b97f4a7c15 // SplitMix64
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	hi, _ := bits.Mul64(x^x>>31, s.size)
+	return hi
+}
+
+// beginTick returns the position at which the tick of position now begins,
+// if nothing of it was taken. A tick that IDs ran into ahead of the clock
+// goes on where they are.
+func (t *track) beginTick(s spreader, now uint64) uint64 {
+	if s.size = min(s.size, t.hold.seqs); s.size < 2 { // a later grant may have a shorter slice
+		return now
+	}
+	return now + s.slotOf(t.from+int64(now/t.span))
+}
+
 // CheckSpread returns an error that says why a [Config.Spread] has no
 // effect in a layout, or nil.
 func (l Layout) CheckSpread(spread int64) error {
@@ -41,30 +67,4 @@ func checkGrant(gr Grant, spread int64) error {
 
 func tooWide(most int64) string {
 	return fmt.Sprintf("a tick has %d sequence numbers here: take at most those, or shard by a hash of the ID", most)
-}
-
-// spreader draws where ticks begin.
-type spreader struct {
-	size uint64 // slots to draw from; 0 and 1: each tick begins at its first
-	seed uint64
-}
-
-// slotOf returns the slot at which a tick begins. It is the same each time:
-// however many callers find a tick new, it is begun once.
-func (s spreader) slotOf(tick int64) uint64 {
-	x := s.seed + uint64(tick)*0x9e3779b97f4a7c15 // SplitMix64
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	hi, _ := bits.Mul64(x^x>>31, s.size)
-	return hi
-}
-
-// beginTick returns the position at which the tick of position now begins,
-// if nothing of it was taken. A tick that IDs ran into ahead of the clock
-// goes on where they are.
-func (t *track) beginTick(s spreader, now uint64) uint64 {
-	if s.size = min(s.size, t.hold.seqs); s.size < 2 { // a later grant may have a shorter slice
-		return now
-	}
-	return now + s.slotOf(t.from+int64(now/t.span))
 }

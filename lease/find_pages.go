@@ -29,14 +29,6 @@ type finder struct {
 	check error          // what Options.Check said last
 }
 
-// whole returns the first node of the first whole block, and how many there
-// are.
-func (f *finder) whole() (first, count int64) {
-	k := int64(f.c.opts.Nodes)
-	first = f.block(f.ns.Nodes.From + k - 1)
-	return first, max(f.block(f.ns.Nodes.Until)-first, 0) / k
-}
-
 // block returns the first node of the block around a node.
 func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes) - 1) }
 
@@ -101,6 +93,14 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 		}
 		c.taken = who.error(f)
 	}
+}
+
+// whole returns the first node of the first whole block, and how many there
+// are.
+func (f *finder) whole() (first, count int64) {
+	k := int64(f.c.opts.Nodes)
+	first = f.block(f.ns.Nodes.From + k - 1)
+	return first, max(f.block(f.ns.Nodes.Until)-first, 0) / k
 }
 
 // listed returns the free blocks among nodes with these records, and up to

@@ -42,17 +42,17 @@ func (c *serverClaim) forget() {
 	c.ended()
 }
 
-// lose forgets the hold. The caller returns at once, because the seal comes
-// first.
-func (c *storeClaim) lose(cause error) error {
-	c.held = nil
-	return &lostError{cause}
-}
-
 // loseHold is lose after another write took the place of ours. Later
 // [storeClaim.diagnose] tells another holder from a rollback by met, the
 // records in that place; nil if they were not read.
 func (c *storeClaim) loseHold(met []store.Record, cause error) error {
 	c.lostHold, c.foundInstead = c.held, met
 	return c.lose(cause)
+}
+
+// lose forgets the hold. The caller returns at once, because the seal comes
+// first.
+func (c *storeClaim) lose(cause error) error {
+	c.held = nil
+	return &lostError{cause}
 }

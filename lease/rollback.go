@@ -63,17 +63,6 @@ func (c *storeClaim) replaced(ctx context.Context, err error) error {
 	return err
 }
 
-// raiseSuspected raises the floor after a
-// rollback, unless another process has done so.
-func (c *storeClaim) raiseSuspected(ctx context.Context) error {
-	// A later generation than our last
-	// grant was written after the rollback.
-	after := *c.suspect
-	return c.raiseFloor(ctx, func(ns scope.Namespace, _ string) bool {
-		return ns.Generation > after && c.below(ns) // usable looks at the identity
-	})
-}
-
 // below reports whether all that this claim was granted lies below the
 // floor.
 func (c *storeClaim) below(ns scope.Namespace) bool { return c.reached <= ns.Floor }
@@ -85,6 +74,17 @@ func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 		return nil
 	}
 	return c.raiseSuspected(ctx)
+}
+
+// raiseSuspected raises the floor after a
+// rollback, unless another process has done so.
+func (c *storeClaim) raiseSuspected(ctx context.Context) error {
+	// A later generation than our last
+	// grant was written after the rollback.
+	after := *c.suspect
+	return c.raiseFloor(ctx, func(ns scope.Namespace, _ string) bool {
+		return ns.Generation > after && c.below(ns) // usable looks at the identity
+	})
 }
 
 // raiseFloor makes all grants from now on start above everything that can

@@ -100,29 +100,6 @@ func (s *Sublets) seal() int64 {
 	return end
 }
 
-// refresh goes on with the lease's present hold, and reports whether there
-// is one. mu is held.
-//
-// The lease drops a grant before it seals, so a grant that is here was not
-// given back.
-func (s *Sublets) refresh() bool {
-	g, ok := s.lease.Held(-1)
-	switch {
-	case !ok:
-		return false
-	case s.machine.Copied():
-		s.begin()
-		s.d = divide(g, s.serial)
-	case s.d == nil:
-		s.d = divide(g, s.serial)
-	case !s.d.sameNodes(g): // a lessor that is a holder of another one took other nodes
-		s.d = divide(g, s.d.serial)
-	default:
-		s.d.extend(g)
-	}
-	return true
-}
-
 // Acquire implements [wire.Server]. It sublets single nodes only, and none
 // that is asked for by its number. The ttl is [DefaultTTL] unless the
 // request names one, and is cut to two thirds of the lease's.
@@ -168,6 +145,29 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 	}
 	s.d.begin(i, t, now, r.Attempt, r.Label)
 	return s.answer(i, t, now, r.Label)
+}
+
+// refresh goes on with the lease's present hold, and reports whether there
+// is one. mu is held.
+//
+// The lease drops a grant before it seals, so a grant that is here was not
+// given back.
+func (s *Sublets) refresh() bool {
+	g, ok := s.lease.Held(-1)
+	switch {
+	case !ok:
+		return false
+	case s.machine.Copied():
+		s.begin()
+		s.d = divide(g, s.serial)
+	case s.d == nil:
+		s.d = divide(g, s.serial)
+	case !s.d.sameNodes(g): // a lessor that is a holder of another one took other nodes
+		s.d = divide(g, s.d.serial)
+	default:
+		s.d.extend(g)
+	}
+	return true
 }
 
 // wanted returns which nodes a request allows.

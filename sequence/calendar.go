@@ -61,6 +61,21 @@ func (p *pattern) fiscalYear(y int, m time.Month) (begins, quarter int64) {
 	return int64(y), int64(months/3 + 1)
 }
 
+// shownDate returns the numbers of a period in each field.
+func (p *pattern) shownDate(period int64) (shown [luhn]int64) {
+	y, m, d := p.dateOf(period)
+	shown[fiscalYear], shown[quarter] = p.fiscalYear(y, m)
+	shown[fiscalEnd] = shown[fiscalYear]
+	if p.firstMonth > 1 {
+		shown[fiscalEnd]++
+	}
+	shown[year], shown[month], shown[day] = int64(y), int64(m), int64(d)
+	if p.finest == week {
+		shown[year], shown[week] = period/100, period%100
+	}
+	return shown
+}
+
 // dateOf returns a day of a period, which is not its first or last one
 // where it has several.
 func (p *pattern) dateOf(period int64) (y int, m time.Month, d int) {
@@ -83,21 +98,6 @@ func (p *pattern) dateOf(period int64) (y int, m time.Month, d int) {
 		y, m = y+1, m-12
 	}
 	return y, m, 15
-}
-
-// shownDate returns the numbers of a period in each field.
-func (p *pattern) shownDate(period int64) (shown [luhn]int64) {
-	y, m, d := p.dateOf(period)
-	shown[fiscalYear], shown[quarter] = p.fiscalYear(y, m)
-	shown[fiscalEnd] = shown[fiscalYear]
-	if p.firstMonth > 1 {
-		shown[fiscalEnd]++
-	}
-	shown[year], shown[month], shown[day] = int64(y), int64(m), int64(d)
-	if p.finest == week {
-		shown[year], shown[week] = period/100, period%100
-	}
-	return shown
 }
 
 // PeriodUnit returns the length of the periods of a dated sequence: year,
@@ -153,6 +153,18 @@ func (c *calendar) periodOfDate(y int, m time.Month, d int) int64 {
 // exists reports whether a number is a period.
 func (c *calendar) exists(period int64) bool { return c.periodOfDate(c.dateOf(period)) == period }
 
+// admitPeriod refuses a number that is no period, or a period that is more
+// than one ahead.
+func (c *calendar) admitPeriod(period, present int64) error {
+	switch {
+	case period > c.periodAfter(present):
+		return fmt.Errorf("%w: %d is more than one period ahead of %d", ErrPeriod, period, present)
+	case !c.exists(period):
+		return fmt.Errorf("%w: %d is no period: use one such as %d", ErrPeriod, period, present)
+	}
+	return c.checkYears(period)
+}
+
 // periodAfter returns the period after one. Apia had no 2011-12-30.
 func (c *calendar) periodAfter(period int64) int64 {
 	y, m, d := c.dateOf(period)
@@ -173,18 +185,6 @@ func (c *calendar) periodAfter(period int64) int64 {
 			return next
 		}
 	}
-}
-
-// admitPeriod refuses a number that is no period, or a period that is more
-// than one ahead.
-func (c *calendar) admitPeriod(period, present int64) error {
-	switch {
-	case period > c.periodAfter(present):
-		return fmt.Errorf("%w: %d is more than one period ahead of %d", ErrPeriod, period, present)
-	case !c.exists(period):
-		return fmt.Errorf("%w: %d is no period: use one such as %d", ErrPeriod, period, present)
-	}
-	return c.checkYears(period)
 }
 
 // checkYears refuses years that the pattern has no place for.

@@ -28,13 +28,11 @@ func (c course) farthestNumber() int64 {
 	return math.MinInt64
 }
 
-// distanceTo returns how far a number lies after the start, and false if it
-// lies before.
-func (c course) distanceTo(number int64) (uint64, bool) {
-	if c.step > 0 {
-		return uint64(number) - uint64(c.start), number >= c.start
-	}
-	return uint64(c.start) - uint64(number), number <= c.start
+// meets reports whether two courses of one step can have a number in
+// common, at any time: a max can be raised, so their ends do not count.
+func (c course) meets(o course) bool {
+	apart := uint64(max(c.start, o.start)) - uint64(min(c.start, o.start))
+	return apart%c.stride() == 0
 }
 
 // stride is the step without its sign, which an int64 may not hold.
@@ -43,13 +41,6 @@ func (c course) stride() uint64 {
 		return uint64(c.step)
 	}
 	return -uint64(c.step)
-}
-
-// meets reports whether two courses of one step can have a number in
-// common, at any time: a max can be raised, so their ends do not count.
-func (c course) meets(o course) bool {
-	apart := uint64(max(c.start, o.start)) - uint64(min(c.start, o.start))
-	return apart%c.stride() == 0
 }
 
 // upTo returns the course that ends at a number or before it.
@@ -66,6 +57,15 @@ func (c course) upTo(last int64) (course, error) {
 	}
 	c.count = int64(steps) + 1
 	return c, nil
+}
+
+// distanceTo returns how far a number lies after the start, and false if it
+// lies before.
+func (c course) distanceTo(number int64) (uint64, bool) {
+	if c.step > 0 {
+		return uint64(number) - uint64(c.start), number >= c.start
+	}
+	return uint64(c.start) - uint64(number), number <= c.start
 }
 
 // ordinalOf returns the first ordinal with the given number or a later one.

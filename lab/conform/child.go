@@ -81,37 +81,6 @@ func startChild(command, env []string) (*child, error) {
 // errSilent means that an adapter gave no answer for much too long.
 var errSilent = fmt.Errorf("the adapter did not answer within %v", Patience)
 
-// askAdapter sends a line and returns the answer.
-func (c *child) askAdapter(line string) (string, error) {
-	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
-		return "", c.endError()
-	}
-	limit := time.NewTimer(Patience)
-	defer limit.Stop()
-	select {
-	case text, ok := <-c.lines:
-		if !ok {
-			return "", c.endError()
-		}
-		return strings.TrimSpace(text), nil
-	case <-limit.C:
-		return "", errSilent
-	}
-}
-
-// endError is the error of an adapter that ended by itself.
-func (c *child) endError() error {
-	c.kill()
-	text := "the adapter ended before it was told to"
-	if c.err != nil {
-		text += ": " + c.err.Error()
-	}
-	if said := strings.TrimSpace(c.said.String()); said != "" {
-		text += ": " + said
-	}
-	return errors.New(text)
-}
-
 // close tells the adapter to end, and waits for that.
 func (c *child) close() error {
 	text, err := c.askAdapter("close")
@@ -144,6 +113,24 @@ func (c *child) close() error {
 	}
 }
 
+// askAdapter sends a line and returns the answer.
+func (c *child) askAdapter(line string) (string, error) {
+	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
+		return "", c.endError()
+	}
+	limit := time.NewTimer(Patience)
+	defer limit.Stop()
+	select {
+	case text, ok := <-c.lines:
+		if !ok {
+			return "", c.endError()
+		}
+		return strings.TrimSpace(text), nil
+	case <-limit.C:
+		return "", errSilent
+	}
+}
+
 // kill ends the adapter and its children, without a word.
 func (c *child) kill() {
 	select {
@@ -156,4 +143,17 @@ func (c *child) kill() {
 	for range c.lines { // so that its reader ends
 	}
 	<-c.end
+}
+
+// endError is the error of an adapter that ended by itself.
+func (c *child) endError() error {
+	c.kill()
+	text := "the adapter ended before it was told to"
+	if c.err != nil {
+		text += ": " + c.err.Error()
+	}
+	if said := strings.TrimSpace(c.said.String()); said != "" {
+		text += ": " + said
+	}
+	return errors.New(text)
 }

@@ -103,22 +103,6 @@ func (f *failure) writeTo(w http.ResponseWriter, r *http.Request, c *call) {
 	_ = connect.NewErrorWriter().Write(w, r, err) // the client may be gone
 }
 
-// failureOf returns the failure in an answer of the server, nil if it has
-// none.
-func failureOf(status int, reason string) *failure {
-	switch {
-	case status == http.StatusNotFound:
-		return noNamespace
-	case status == http.StatusConflict:
-		return lost
-	case status != http.StatusOK:
-		return unavailable
-	case reason == "":
-		return nil
-	}
-	return &failure{connect.CodeUnavailable, reason}
-}
-
 // leaseIn returns the lease of the server's answer, or how it failed.
 // Release has neither.
 func leaseIn(c *call, status int, body []byte) (*pb.Lease, *failure, error) {
@@ -141,6 +125,22 @@ func leaseIn(c *call, status int, body []byte) (*pb.Lease, *failure, error) {
 		return one.Lease, failureOf(http.StatusOK, one.Reason), nil
 	}
 	return out, nil, err
+}
+
+// failureOf returns the failure in an answer of the server, nil if it has
+// none.
+func failureOf(status int, reason string) *failure {
+	switch {
+	case status == http.StatusNotFound:
+		return noNamespace
+	case status == http.StatusConflict:
+		return lost
+	case status != http.StatusOK:
+		return unavailable
+	case reason == "":
+		return nil
+	}
+	return &failure{connect.CodeUnavailable, reason}
 }
 
 // writeMessage answers with a message as the client writes its own. It has

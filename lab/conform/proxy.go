@@ -126,28 +126,6 @@ func (p *proxy) replaceServer() error {
 	return nil
 }
 
-// askServer has the server carry out a request, whatever becomes of its
-// client.
-func (p *proxy) askServer(r *http.Request, body []byte) *httptest.ResponseRecorder {
-	p.mu.Lock()
-	client := p.server.client
-	p.mu.Unlock()
-	again := r.Clone(context.WithoutCancel(r.Context()))
-	again.RequestURI, again.URL.Scheme, again.URL.Host = "", "http", "server"
-	again.Body, again.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	w := httptest.NewRecorder()
-	answer, err := client.Do(again)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return w
-	}
-	defer answer.Body.Close()
-	w.Code = answer.StatusCode
-	maps.Copy(w.Header(), answer.Header)
-	_, _ = w.Body.ReadFrom(answer.Body) // what is cut off is an answer that is none
-	return w
-}
-
 // ServeHTTP implements [http.Handler].
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.under.Add(1)
@@ -177,6 +155,28 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.judge.judgeCall(c)
 	a := s.answerTo(c)
 	p.playCall(w, r, c, a, body)
+}
+
+// askServer has the server carry out a request, whatever becomes of its
+// client.
+func (p *proxy) askServer(r *http.Request, body []byte) *httptest.ResponseRecorder {
+	p.mu.Lock()
+	client := p.server.client
+	p.mu.Unlock()
+	again := r.Clone(context.WithoutCancel(r.Context()))
+	again.RequestURI, again.URL.Scheme, again.URL.Host = "", "http", "server"
+	again.Body, again.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	w := httptest.NewRecorder()
+	answer, err := client.Do(again)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return w
+	}
+	defer answer.Body.Close()
+	w.Code = answer.StatusCode
+	maps.Copy(w.Header(), answer.Header)
+	_, _ = w.Body.ReadFrom(answer.Body) // what is cut off is an answer that is none
+	return w
 }
 
 // playCall carries out a call as the script wants it.

@@ -156,30 +156,6 @@ func (s *scene) answerTo(c *call) answer {
 	return script(c)
 }
 
-// nextID asks the client for an ID. ok is false if it has none now, and
-// alive if it gives no answer.
-func (s *scene) nextID() (id snowfence.ID, ok, alive bool) {
-	asked := time.Now()
-	text, err := s.child.askAdapter("next")
-	if err != nil {
-		if s.ctx.Err() == nil {
-			s.judge.noteOffence("%v", err)
-		}
-		return 0, false, false
-	}
-	if len(text) >= 5 && text[:5] == "error" {
-		return 0, false, true
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		s.judge.noteOffence("the adapter answers next with %.100q: it is an ID in decimal, or error and why", text)
-		return 0, false, false
-	}
-	s.ids++
-	s.judge.judgeID(snowfence.ID(n), asked)
-	return snowfence.ID(n), true, true
-}
-
 // nextUntil asks for IDs until something has happened, for as long as
 // Patience, or until there is an offence. what names it. It reports whether
 // that happened.
@@ -210,6 +186,30 @@ func (s *scene) noteMiss(what string) {
 	}
 }
 
+// nextID asks the client for an ID. ok is false if it has none now, and
+// alive if it gives no answer.
+func (s *scene) nextID() (id snowfence.ID, ok, alive bool) {
+	asked := time.Now()
+	text, err := s.child.askAdapter("next")
+	if err != nil {
+		if s.ctx.Err() == nil {
+			s.judge.noteOffence("%v", err)
+		}
+		return 0, false, false
+	}
+	if len(text) >= 5 && text[:5] == "error" {
+		return 0, false, true
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		s.judge.noteOffence("the adapter answers next with %.100q: it is an ID in decimal, or error and why", text)
+		return 0, false, false
+	}
+	s.ids++
+	s.judge.judgeID(snowfence.ID(n), asked)
+	return snowfence.ID(n), true, true
+}
+
 // endAdapter has the client give its node back.
 func (s *scene) endAdapter() {
 	s.away.Store(false)
@@ -235,16 +235,16 @@ func (s *scene) countCalls(method string) int {
 	return s.judge.counts[method]
 }
 
+// usesRenewal reports whether IDs of the latest grant lie above the grant
+// of its acquisition.
+func (s *scene) usesRenewal() bool { return s.madeAbove(s.judge.latestGrant().first) }
+
 // madeAbove reports whether the client made an ID of the latest grant at or
 // above a tick.
 func (s *scene) madeAbove(tick int64) bool {
 	g := s.judge.latestGrant()
 	return len(g.tickets) > 0 && g.highest >= max(tick, g.from)
 }
-
-// usesRenewal reports whether IDs of the latest grant lie above the grant
-// of its acquisition.
-func (s *scene) usesRenewal() bool { return s.madeAbove(s.judge.latestGrant().first) }
 
 // presentLayout is the namespace's, once it was asked for.
 func (s *scene) presentLayout() snowfence.Layout {

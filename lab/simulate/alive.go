@@ -21,16 +21,6 @@ type alive struct {
 // has a few tries, and little time for some.
 const mostDry = 8
 
-// hasGrant is told of a grant that a lease holds.
-func (s *sim) hasGrant(h *holding, g snowfence.Grant) {
-	if g.From <= s.presentTick() {
-		h.p.slot.grantedAt = s.now
-	}
-	if s.due > 0 && s.blocksAreHeld(int64(h.p.slot.nodes)) {
-		s.fullAt = s.now
-	}
-}
-
 // presentTick is the present one of the layout.
 func (s *sim) presentTick() int64 { return s.schemes[s.era].Layout().TickOf(start().Add(s.now)) }
 
@@ -44,6 +34,16 @@ func (s *sim) noteOpening(h *holding, began time.Duration, err error) {
 		s.hasGrant(h, h.l.Status().Grant)
 	case errors.As(err, &taken) && !taken.Fixed && (s.fullAt >= began || s.blocksAreHeld(int64(h.p.slot.nodes))):
 		h.p.slot.crowdedAt = s.now
+	}
+}
+
+// hasGrant is told of a grant that a lease holds.
+func (s *sim) hasGrant(h *holding, g snowfence.Grant) {
+	if g.From <= s.presentTick() {
+		h.p.slot.grantedAt = s.now
+	}
+	if s.due > 0 && s.blocksAreHeld(int64(h.p.slot.nodes)) {
+		s.fullAt = s.now
 	}
 }
 

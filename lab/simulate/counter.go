@@ -96,12 +96,6 @@ func (c *counter) highestEnd() (end int64) {
 	return end
 }
 
-// counterOf returns the counter that a record belongs to.
-func (s *sim) counterOf(k store.Key) *counter {
-	i := slices.IndexFunc(s.counters, func(c *counter) bool { return c.recordKey().Namespace == k.Namespace })
-	return s.counters[i]
-}
-
 // lacksTooMuch reports whether a store that was put back lacks more numbers
 // than the definition allows. Trust allows no loss, so it counts as too
 // much. Otherwise a period may lack as many as are skipped. A missing
@@ -135,6 +129,12 @@ func (s *sim) noteSwap(r store.Record) {
 		c.confirmTime = s.now
 	}
 	c.count = data.Confirmed
+}
+
+// counterOf returns the counter that a record belongs to.
+func (s *sim) counterOf(k store.Key) *counter {
+	i := slices.IndexFunc(s.counters, func(c *counter) bool { return c.recordKey().Namespace == k.Namespace })
+	return s.counters[i]
 }
 
 func (c *counter) carryOut(s *sim, r store.Record) {

@@ -37,6 +37,11 @@ func (v server) leaseOptions() *lease.Options {
 // leaseServer is the server without its clients' network.
 func (v server) leaseServer() wire.Server { return lease.Serve(v.st, v.s, v.leaseOptions()) }
 
+// Acquire implements wire.Server.
+func (v server) Acquire(ctx context.Context, name string, r wire.Request) (wire.Lease, error) {
+	return v.answerLate(v.leaseServer().Acquire(ctx, name, r))
+}
+
 func (v server) answerLate(l wire.Lease, err error) (wire.Lease, error) {
 	if err == nil && v.lose() {
 		err = errUnanswered
@@ -45,11 +50,6 @@ func (v server) answerLate(l wire.Lease, err error) (wire.Lease, error) {
 		return wire.Lease{}, err
 	}
 	return l, nil
-}
-
-// Acquire implements wire.Server.
-func (v server) Acquire(ctx context.Context, name string, r wire.Request) (wire.Lease, error) {
-	return v.answerLate(v.leaseServer().Acquire(ctx, name, r))
 }
 
 // Renew implements wire.Server.

@@ -83,23 +83,6 @@ type lent struct {
 	err error
 }
 
-// askLessor has a lessor do something.
-func (v *lessors) askLessor(ctx context.Context, what string, f func(wire.Server) (wire.Lease, error)) (none lent) {
-	s, p := v.p.s, v.p
-	if v.last == nil || v.last.p.dead || p.programRand.IntN(16) == 0 {
-		if len(s.lessors) == 0 {
-			return lent{err: errUnanswered}
-		}
-		v.last = s.lessors[p.programRand.IntN(len(s.lessors))]
-	}
-	to := v.last
-	out, err := v.link.sendRequest(ctx, what, func() any { return s.lendNode(to, f) }, nil)
-	if err != nil {
-		return lent{err: err}
-	}
-	return out.(lent)
-}
-
 // lendNode is a request that has reached a lessor.
 func (s *sim) lendNode(to *holding, f func(wire.Server) (wire.Lease, error)) lent {
 	switch {
@@ -130,6 +113,23 @@ func (v *lessors) Acquire(ctx context.Context, name string, r wire.Request) (wir
 	return v.noteGrant(v.askLessor(ctx, "acquire", func(to wire.Server) (wire.Lease, error) {
 		return to.Acquire(ctx, name, r)
 	}))
+}
+
+// askLessor has a lessor do something.
+func (v *lessors) askLessor(ctx context.Context, what string, f func(wire.Server) (wire.Lease, error)) (none lent) {
+	s, p := v.p.s, v.p
+	if v.last == nil || v.last.p.dead || p.programRand.IntN(16) == 0 {
+		if len(s.lessors) == 0 {
+			return lent{err: errUnanswered}
+		}
+		v.last = s.lessors[p.programRand.IntN(len(s.lessors))]
+	}
+	to := v.last
+	out, err := v.link.sendRequest(ctx, what, func() any { return s.lendNode(to, f) }, nil)
+	if err != nil {
+		return lent{err: err}
+	}
+	return out.(lent)
 }
 
 // Renew implements wire.Server.

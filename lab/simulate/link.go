@@ -32,6 +32,20 @@ type call struct {
 	over bool // answered, or given up
 }
 
+// Get implements store.Store.
+func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	return k.fetchList(ctx, "get", func() []store.Record { return k.p.s.store.get(keys) })
+}
+
+// fetchList asks for a list. The caller may change it.
+func (k link) fetchList(ctx context.Context, what string, do func() []store.Record) ([]store.Record, error) {
+	out, err := k.sendRequest(ctx, what, func() any { return do() }, nil)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(out.([]store.Record)), nil
+}
+
 // sendRequest sends a request. do is the store's work when the request
 // arrives; it is done twice when the request is doubled.
 func (k link) sendRequest(ctx context.Context, what string, do func() any, got func(any)) (any, error) {
@@ -125,15 +139,6 @@ func (p *process) deliverReply(n int, c *call, out any, err error) {
 	p.wakeReady()
 }
 
-// drawLatency is the time of a message on its way.
-func (p *process) drawLatency() time.Duration {
-	d := time.Duration(50_000 + p.env.IntN(500_000))
-	if d%16 == 0 {
-		d *= 20
-	}
-	return d
-}
-
 // drawPatience is the time until a client gives up: at once when the
 // connection is refused, or after a while.
 func (p *process) drawPatience() time.Duration {
@@ -143,22 +148,17 @@ func (p *process) drawPatience() time.Duration {
 	return time.Duration(p.env.Int64N(int64(p.s.ttl)))
 }
 
+// drawLatency is the time of a message on its way.
+func (p *process) drawLatency() time.Duration {
+	d := time.Duration(50_000 + p.env.IntN(500_000))
+	if d%16 == 0 {
+		d *= 20
+	}
+	return d
+}
+
 func (p *process) crashSoon(d time.Duration) {
 	p.s.runAfter(d, func() { p.s.killProcess(p) })
-}
-
-// fetchList asks for a list. The caller may change it.
-func (k link) fetchList(ctx context.Context, what string, do func() []store.Record) ([]store.Record, error) {
-	out, err := k.sendRequest(ctx, what, func() any { return do() }, nil)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Clone(out.([]store.Record)), nil
-}
-
-// Get implements store.Store.
-func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	return k.fetchList(ctx, "get", func() []store.Record { return k.p.s.store.get(keys) })
 }
 
 // List implements store.Store.

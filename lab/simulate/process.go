@@ -86,14 +86,6 @@ func (p *process) logEntry(e entry) {
 	p.log = append(p.log, e)
 }
 
-// virtualTime is the virtual time, as the process sees it.
-func (p *process) virtualTime() time.Duration {
-	if p.replay {
-		return p.at
-	}
-	return p.s.now
-}
-
 // Uint64 implements world.World.
 func (p *process) Uint64() uint64 { return p.programRand.Uint64() }
 
@@ -138,6 +130,14 @@ func (p *process) WithTimeout(parent context.Context, d time.Duration) (context.
 		p.s.runAfter(d, func() { p.expireContext(k) })
 	}
 	return c, c.cancel
+}
+
+// virtualTime is the virtual time, as the process sees it.
+func (p *process) virtualTime() time.Duration {
+	if p.replay {
+		return p.at
+	}
+	return p.s.now
 }
 
 func (c *timeout) expire() {

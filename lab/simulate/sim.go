@@ -215,12 +215,12 @@ func (s *sim) hashEvent(what, who string, a, b int64) {
 	}
 }
 
+func (s *sim) runAfter(d time.Duration, do func()) { s.runAt(s.now+max(d, 0), do) }
+
 func (s *sim) runAt(t time.Duration, do func()) {
 	s.seq++
 	s.queue.planEvent(event{t, s.seq, do})
 }
-
-func (s *sim) runAfter(d time.Duration, do func()) { s.runAt(s.now+max(d, 0), do) }
 
 // advanceTo lets everything happen up to a moment.
 func (s *sim) advanceTo(ctx context.Context, until time.Duration) {
@@ -280,35 +280,6 @@ func (s *sim) stopTasks() {
 	s.killProcess(s.operator)
 }
 
-func (s *sim) startProcess(sl *slot) {
-	sl.starts++
-	p := s.newProcess(fmt.Sprintf("%s%d", sl.label, sl.starts))
-	p.slot, p.clock, p.programs, p.verbose = sl, sl.clock, sl.leases, s.rates[faultTwins] > 0
-	sl.process = p
-	s.procs = append(s.procs, p)
-	s.figures.Processes++
-	s.traceLine("%s starts", p.name)
-	p.startWork()
-}
-
-func (p *process) startWork() {
-	for range p.slot.leases {
-		if p.s.counters != nil {
-			p.Go(p.useSequences)
-		} else {
-			p.Go(p.useLease)
-		}
-	}
-}
-
-func (s *sim) newProcess(name string) *process {
-	seed := s.chance.Uint64()
-	p := &process{s: s, name: name, era: s.era}
-	p.programRand, p.env = rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
-	p.seed = seed
-	return p
-}
-
 // planSuccessor starts the successor of a process some time after its end.
 func (s *sim) planSuccessor(p *process) {
 	s.hashEvent("ended", p.name, 0, 0)
@@ -329,6 +300,35 @@ func (s *sim) planSuccessor(p *process) {
 				s.startProcess(sl)
 			}
 		})
+	}
+}
+
+func (s *sim) startProcess(sl *slot) {
+	sl.starts++
+	p := s.newProcess(fmt.Sprintf("%s%d", sl.label, sl.starts))
+	p.slot, p.clock, p.programs, p.verbose = sl, sl.clock, sl.leases, s.rates[faultTwins] > 0
+	sl.process = p
+	s.procs = append(s.procs, p)
+	s.figures.Processes++
+	s.traceLine("%s starts", p.name)
+	p.startWork()
+}
+
+func (s *sim) newProcess(name string) *process {
+	seed := s.chance.Uint64()
+	p := &process{s: s, name: name, era: s.era}
+	p.programRand, p.env = rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
+	p.seed = seed
+	return p
+}
+
+func (p *process) startWork() {
+	for range p.slot.leases {
+		if p.s.counters != nil {
+			p.Go(p.useSequences)
+		} else {
+			p.Go(p.useLease)
+		}
 	}
 }
 
@@ -358,23 +358,6 @@ func (s *sim) beginRun() error {
 	return nil
 }
 
-// resumeBound is how long after the last fault every process may take to
-// make IDs again: until the clock reaches all raised floors, and the time
-// to notice and to acquire. A store with a clock grants no tick to a clock
-// that is off by more than the skew, and lets a mended clock go on.
-func (s *sim) resumeBound() time.Duration {
-	tick := s.schemes[s.era].Layout().Tick
-	ahead := s.ahead
-	if s.store.clock {
-		ahead = min(ahead, s.ttl+s.skew)
-	}
-	d := ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second
-	if s.hostile != nil {
-		d += 4 * (s.ttl + s.skew) // for what it took last, and what that pushed ahead
-	}
-	return d
-}
-
 // checkRecovery ends all faults, and checks that every process goes on
 // within a bound.
 func (s *sim) checkRecovery(ctx context.Context) {
@@ -401,4 +384,21 @@ func (s *sim) checkRecovery(ctx context.Context) {
 	if s.bad == nil && ctx.Err() == nil {
 		s.checkProgress()
 	}
+}
+
+// resumeBound is how long after the last fault every process may take to
+// make IDs again: until the clock reaches all raised floors, and the time
+// to notice and to acquire. A store with a clock grants no tick to a clock
+// that is off by more than the skew, and lets a mended clock go on.
+func (s *sim) resumeBound() time.Duration {
+	tick := s.schemes[s.era].Layout().Tick
+	ahead := s.ahead
+	if s.store.clock {
+		ahead = min(ahead, s.ttl+s.skew)
+	}
+	d := ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second
+	if s.hostile != nil {
+		d += 4 * (s.ttl + s.skew) // for what it took last, and what that pushed ahead
+	}
+	return d
 }

@@ -41,16 +41,16 @@ func (st *medium) get(keys []store.Key) []store.Record {
 	return out
 }
 
+// nodeRecords returns the records of all nodes that leases have.
+func (st *medium) nodeRecords() []store.Record {
+	return st.list(namespace, snowfence.NodeRange{Until: math.MaxInt64}, math.MaxInt)
+}
+
 func (st *medium) list(namespace string, nodes snowfence.NodeRange, limit int) []store.Record {
 	out := st.recordsThat(func(k store.Key) bool {
 		return k.Namespace == namespace && k.Node >= nodes.From && k.Node < nodes.Until
 	})
 	return out[:min(len(out), limit)]
-}
-
-// nodeRecords returns the records of all nodes that leases have.
-func (st *medium) nodeRecords() []store.Record {
-	return st.list(namespace, snowfence.NodeRange{Until: math.MaxInt64}, math.MaxInt)
 }
 
 func (st *medium) heads() []store.Record {

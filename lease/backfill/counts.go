@@ -34,33 +34,10 @@ const (
 	beforeUnix = 25_567 * 86_400 // seconds from 1900 to 1970
 )
 
-// pastKey is where the counts of an hour are kept. No node, no namespace
-// and no sequence has a number as low.
-func pastKey(namespace string, node, hour int64) store.Key {
-	return store.Key{Namespace: namespace, Node: -1<<48 - node<<hourBits - hour}
-}
-
 // counts are for the seconds of an hour.
 type counts [secondsPerHour]uint16
 
 var errCounts = errors.New("its counts are damaged: restore a backup, and run snowfence store restored")
-
-// text is how a record keeps the counts.
-func (c *counts) text(epoch string) string {
-	width := 0
-	for _, n := range c {
-		width = max(width, bits.Len16(n))
-	}
-	out := make([]byte, secondsPerHour*width/8)
-	at := 0
-	for _, n := range c {
-		for b := range width {
-			out[at/8] |= byte(n>>b&1) << (at % 8)
-			at++
-		}
-	}
-	return epoch + "." + string(rune('a'+width)) + base64.RawStdEncoding.EncodeToString(out)
-}
 
 // parseCounts reads the counts of a record. Counts of another epoch are
 // full: the store was rolled back since, and they are unknown.
@@ -85,6 +62,29 @@ func parseCounts(data, epoch string) (c counts, full bool, err error) {
 		}
 	}
 	return c, false, nil
+}
+
+// text is how a record keeps the counts.
+func (c *counts) text(epoch string) string {
+	width := 0
+	for _, n := range c {
+		width = max(width, bits.Len16(n))
+	}
+	out := make([]byte, secondsPerHour*width/8)
+	at := 0
+	for _, n := range c {
+		for b := range width {
+			out[at/8] |= byte(n>>b&1) << (at % 8)
+			at++
+		}
+	}
+	return epoch + "." + string(rune('a'+width)) + base64.RawStdEncoding.EncodeToString(out)
+}
+
+// pastKey is where the counts of an hour are kept. No node, no namespace
+// and no sequence has a number as low.
+func pastKey(namespace string, node, hour int64) store.Key {
+	return store.Key{Namespace: namespace, Node: -1<<48 - node<<hourBits - hour}
 }
 
 // madeID is an ID that a swap makes.

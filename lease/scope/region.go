@@ -19,31 +19,54 @@ const (
 	maxRegionBytes = 40_000
 )
 
-// add adds a region, if it is not empty. This is the only way in: it proves
-// that the region meets none of the namespace. Otherwise the error is a
-// [CollisionError] or [snowfence.ErrUnproven]. With force the region is
-// added even so, but never if it can meet IDs that are yet to come.
-func (ns *Namespace) add(r Region, force bool) error {
-	if r.empty() {
-		return nil
-	}
-	for _, q := range ns.Regions {
-		x, err := snowfence.Meet(q.Region, r.Region)
-		switch {
-		case x != nil:
-			err = &CollisionError{q, r, *x}
-		case err == nil:
-			continue
-		case !errors.Is(err, snowfence.ErrUnproven):
-			return err
+// end ends the present layout before a tick. Functions go on.
+func (ns *Namespace) end(tick int64) {
+	ns.each(func(r Region) []Region {
+		if r.Ended || r.Owner == ownerFunctions {
+			return []Region{r}
 		}
-		if !force || q.Owner == ownerBackfill || !q.Ended {
-			return err
+		return []Region{r.ended(tick)}
+	})
+}
+
+// each replaces each region by its result of f, and drops empty ones. The
+// list that was read may be remembered by others.
+func (ns *Namespace) each(f func(Region) []Region) {
+	var out []Region
+	for _, r := range ns.Regions {
+		for _, part := range f(r) {
+			if !part.empty() {
+				out = append(out, part)
+			}
 		}
-		r.forced = true
 	}
-	ns.Regions = append(slices.Clip(ns.Regions), r)
-	return ns.fits()
+	ns.Regions = out
+}
+
+// begin adds the IDs of a layout from the start of the namespace's present
+// one on. With force it may meet other regions, and the backfills of
+// earlier layouts end. unused says that no process uses numbers given by
+// hand.
+func (ns *Namespace) begin(l snowfence.Layout, force, unused bool) error {
+	r, ended := ns.region(l, ns.Start), ns.Regions
+	err := ns.addLeases(r, false, unused)
+	if err == nil {
+		err = ns.addReserved(r, false)
+	}
+	if err == nil || !force {
+		return err
+	}
+	ns.Regions = ended
+	ns.each(func(r Region) []Region {
+		if r.Owner == ownerBackfill {
+			r.Owner = ownerOthers
+		}
+		return []Region{r}
+	})
+	if err := ns.addLeases(r, true, unused); err != nil {
+		return err
+	}
+	return ns.addReserved(r, true)
 }
 
 // region returns the IDs that generators on all nodes of the present layout
@@ -74,70 +97,6 @@ func (ns Namespace) key(l snowfence.Layout) string {
 	return fmt.Sprint("secrets since generation ", ns.Since)
 }
 
-// fits reports why the namespace cannot remember so much.
-func (ns Namespace) fits() error {
-	layouts, regions := storedRegions(ns.Regions)
-	data, err := json.Marshal([]any{layouts, regions})
-	if err != nil {
-		return err
-	}
-	if len(layouts) > maxLayouts || len(regions) > maxRegions || len(data) > maxRegionBytes {
-		return fmt.Errorf("a namespace remembers at most %d layouts, %d regions and %d bytes of them, and this one is "+
-			"full: use another namespace for the new IDs", maxLayouts, maxRegions, maxRegionBytes)
-	}
-	return nil
-}
-
-// each replaces each region by its result of f, and drops empty ones. The
-// list that was read may be remembered by others.
-func (ns *Namespace) each(f func(Region) []Region) {
-	var out []Region
-	for _, r := range ns.Regions {
-		for _, part := range f(r) {
-			if !part.empty() {
-				out = append(out, part)
-			}
-		}
-	}
-	ns.Regions = out
-}
-
-// end ends the present layout before a tick. Functions go on.
-func (ns *Namespace) end(tick int64) {
-	ns.each(func(r Region) []Region {
-		if r.Ended || r.Owner == ownerFunctions {
-			return []Region{r}
-		}
-		return []Region{r.ended(tick)}
-	})
-}
-
-// begin adds the IDs of a layout from the start of the namespace's present
-// one on. With force it may meet other regions, and the backfills of
-// earlier layouts end. unused says that no process uses numbers given by
-// hand.
-func (ns *Namespace) begin(l snowfence.Layout, force, unused bool) error {
-	r, ended := ns.region(l, ns.Start), ns.Regions
-	err := ns.addLeases(r, false, unused)
-	if err == nil {
-		err = ns.addReserved(r, false)
-	}
-	if err == nil || !force {
-		return err
-	}
-	ns.Regions = ended
-	ns.each(func(r Region) []Region {
-		if r.Owner == ownerBackfill {
-			r.Owner = ownerOthers
-		}
-		return []Region{r}
-	})
-	if err := ns.addLeases(r, true, unused); err != nil {
-		return err
-	}
-	return ns.addReserved(r, true)
-}
-
 // addLeases adds the region of leases. Beside functions in a database it
 // has only the leasable nodes, and only if nobody uses the others.
 func (ns *Namespace) addLeases(r Region, force, unused bool) error {
@@ -151,6 +110,47 @@ func (ns *Namespace) addLeases(r Region, force, unused bool) error {
 	}
 	return fmt.Errorf("%w, or give the time (unused) from which no process uses the nodes that you leave out: %s",
 		whole, rangesText(ns.Uncovered()))
+}
+
+// add adds a region, if it is not empty. This is the only way in: it proves
+// that the region meets none of the namespace. Otherwise the error is a
+// [CollisionError] or [snowfence.ErrUnproven]. With force the region is
+// added even so, but never if it can meet IDs that are yet to come.
+func (ns *Namespace) add(r Region, force bool) error {
+	if r.empty() {
+		return nil
+	}
+	for _, q := range ns.Regions {
+		x, err := snowfence.Meet(q.Region, r.Region)
+		switch {
+		case x != nil:
+			err = &CollisionError{q, r, *x}
+		case err == nil:
+			continue
+		case !errors.Is(err, snowfence.ErrUnproven):
+			return err
+		}
+		if !force || q.Owner == ownerBackfill || !q.Ended {
+			return err
+		}
+		r.forced = true
+	}
+	ns.Regions = append(slices.Clip(ns.Regions), r)
+	return ns.fits()
+}
+
+// fits reports why the namespace cannot remember so much.
+func (ns Namespace) fits() error {
+	layouts, regions := storedRegions(ns.Regions)
+	data, err := json.Marshal([]any{layouts, regions})
+	if err != nil {
+		return err
+	}
+	if len(layouts) > maxLayouts || len(regions) > maxRegions || len(data) > maxRegionBytes {
+		return fmt.Errorf("a namespace remembers at most %d layouts, %d regions and %d bytes of them, and this one is "+
+			"full: use another namespace for the new IDs", maxLayouts, maxRegions, maxRegionBytes)
+	}
+	return nil
 }
 
 // addReserved adds the numbers below the first of a layout, for their
@@ -200,6 +200,12 @@ func rangesText(all []snowfence.NodeRange) string {
 	return strings.Join(texts, ", ")
 }
 
+// History returns the layouts that the namespace had before its present
+// one, oldest first, and the ticks that may be in their IDs.
+func (ns Namespace) History() []Region {
+	return slices.DeleteFunc(ns.layouts(), func(r Region) bool { return !r.Ended })
+}
+
 // layouts returns the layouts that leases have had, oldest first: each with
 // all nodes and the ticks that any of them had. The first region of a
 // layout has its first tick.
@@ -220,12 +226,6 @@ next:
 		all = append(all, r)
 	}
 	return all
-}
-
-// History returns the layouts that the namespace had before its present
-// one, oldest first, and the ticks that may be in their IDs.
-func (ns Namespace) History() []Region {
-	return slices.DeleteFunc(ns.layouts(), func(r Region) bool { return !r.Ended })
 }
 
 // CollisionError means that a change of a namespace is refused, because a

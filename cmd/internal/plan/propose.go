@@ -98,13 +98,6 @@ func (n Need) Check() error {
 	return l.Validate()
 }
 
-func (n Need) bits() int {
-	if n.JSSafe {
-		return 53
-	}
-	return 63
-}
-
 // maxTimeBits is the most bits of time in a proposal. More would only be
 // leading zeros.
 const maxTimeBits = 62
@@ -170,12 +163,6 @@ func (n Need) bitsBeside() (scatter, tag int) { return bitsFor(n.Scatter), bitsF
 // values returns the number of scatter values.
 func (n Need) values() float64 { return math.Exp2(float64(bitsFor(n.Scatter))) }
 
-// free returns how many bits are left for time, node and sequence.
-func (n Need) free() int {
-	scatter, tag := n.bitsBeside()
-	return n.bits() - scatter - tag
-}
-
 // nodes returns how many the layout must have. Servers keep a fifth free,
 // and if one dies, its holders take other nodes while theirs are still
 // taken.
@@ -186,19 +173,6 @@ func (n Need) nodes() uint64 {
 	return uint64(math.Ceil(float64(n.Nodes) * (1 + 1/float64(n.Servers)) / 0.8))
 }
 
-// unit returns how many of the layout's nodes servers lease together:
-// 1,024, or fewer so that each server can have eight units.
-func (n Need) unit(nodes uint64) uint64 {
-	if n.Servers == 0 {
-		return 0
-	}
-	u := uint64(1024)
-	for u > 1 && u > nodes/8/n.Servers {
-		u /= 2
-	}
-	return u
-}
-
 // timeBits is how many bits of time the years need.
 func (n Need) timeBits(tick time.Duration) int {
 	return max(bitsFor(uint64(math.Ceil(n.Years*yearNanoseconds/float64(tick)))), 1)
@@ -206,6 +180,19 @@ func (n Need) timeBits(tick time.Duration) int {
 
 func (n Need) fits(s shape) bool {
 	return n.timeBits(s.tick)+s.node+s.seq <= n.free() && n.layout(s).Validate() == nil
+}
+
+// free returns how many bits are left for time, node and sequence.
+func (n Need) free() int {
+	scatter, tag := n.bitsBeside()
+	return n.bits() - scatter - tag
+}
+
+func (n Need) bits() int {
+	if n.JSSafe {
+		return 53
+	}
+	return 63
 }
 
 // grow spends spare bits: first until one node alone reaches the whole
@@ -290,6 +277,19 @@ func (n Need) proposal(name string, l snowfence.Layout, pro, con string) Proposa
 		Digits: DigitsAt(l, n.end()), OneNode: c.PerNodePerSecond >= n.Rate,
 		For: pro, Against: con,
 	}
+}
+
+// unit returns how many of the layout's nodes servers lease together:
+// 1,024, or fewer so that each server can have eight units.
+func (n Need) unit(nodes uint64) uint64 {
+	if n.Servers == 0 {
+		return 0
+	}
+	u := uint64(1024)
+	for u > 1 && u > nodes/8/n.Servers {
+		u /= 2
+	}
+	return u
 }
 
 // reason names the missing bits, and the needs that the bits would meet.

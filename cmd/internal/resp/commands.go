@@ -12,33 +12,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-func (c *conn) writeFailure(err error) {
-	if c.srv.life.Err() != nil && errors.Is(err, context.Canceled) {
-		err = server.ErrStopping // by us, not by the client
-	}
-	kind := c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
-		q := c.requestInfo(strings.ToUpper(server.Clip(c.args[0])))
-		if len(c.args) > 1 {
-			q.Namespace = server.Clip(c.args[1]) // no other command fails by an error of the service
-		}
-		return q
-	})
-	c.out = appendError(c.out, kind.Word(), err.Error())
-}
-
-// requestInfo has the log's fields of a request.
-func (c *conn) requestInfo(name string) server.Request {
-	q := server.Request{
-		Name: name, From: c.c.RemoteAddr().String(), Certificate: server.CertificateName(c.certificates()),
-	}
-	if c.id != nil {
-		q.Caller = c.id.Name
-	}
-	return q
-}
-
-func (c *conn) writeError(text string) { c.out = appendError(c.out, "ERR", text) }
-
 // command is one entry of the table of commands.
 type command struct {
 	name        string // upper case
@@ -102,6 +75,8 @@ func (c *conn) runCommand(args [][]byte, raw []byte) bool {
 	return false
 }
 
+func (c *conn) writeError(text string) { c.out = appendError(c.out, "ERR", text) }
+
 func (c *conn) noAuth() {
 	c.countRefused("a token is needed")
 	c.out = appendError(c.out, "NOAUTH", "Authentication required.")
@@ -113,6 +88,17 @@ func (c *conn) countRefused(why string) {
 	c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
 		return c.requestInfo(strings.ToUpper(server.Clip(c.args[0])))
 	})
+}
+
+// requestInfo has the log's fields of a request.
+func (c *conn) requestInfo(name string) server.Request {
+	q := server.Request{
+		Name: name, From: c.c.RemoteAddr().String(), Certificate: server.CertificateName(c.certificates()),
+	}
+	if c.id != nil {
+		q.Caller = c.id.Name
+	}
+	return q
 }
 
 // equalFold compares an argument with a word in upper case.
@@ -131,60 +117,10 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
-// authorizedSpace finds the namespace of a command, most often the
-// namespace of the one before, and checks the caller's right to it. The
-// command counts as n IDs.
-func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Space, bool) {
-	if c.id == nil {
-		c.noAuth()
-		return nil, false
-	}
-	sp := c.space
-	if sp == nil || string(name) != sp.Name || sp.Stale() {
-		var err error
-		if sp, err = c.srv.cfg.Service.SpaceFor(c.srv.life, c.id, v, string(name), n); err != nil {
-			c.writeFailure(err)
-			return nil, false
-		}
-		c.countMade() // of the one before
-		c.space = sp
-	} else if err := c.id.Authorize(v, sp.Name, n); err != nil {
-		c.writeFailure(err)
-		return nil, false
-	}
-	return sp, true
-}
-
 // nextOptions are those of SNOWFENCE.NEXT.
 type nextOptions struct {
 	count, tag *int64 // nil for none
 	runs       bool
-}
-
-// parseNext reads [COUNT n [RUNS]] [TAG t]. wrong is an error for the
-// client, or "".
-func parseNext(args [][]byte) (o nextOptions, wrong string) {
-	for len(args) > 0 {
-		var value **int64
-		switch {
-		case equalFold(args[0], "RUNS") && o.count != nil && !o.runs:
-			o.runs, args = true, args[1:]
-			continue
-		case equalFold(args[0], "COUNT") && o.count == nil:
-			value = &o.count
-		case equalFold(args[0], "TAG") && o.tag == nil:
-			value = &o.tag
-		}
-		if value == nil || len(args) < 2 {
-			return o, "syntax error: SNOWFENCE.NEXT namespace [COUNT n [RUNS]] [TAG t]"
-		}
-		n, err := strconv.ParseInt(string(args[1]), 10, 64)
-		if err != nil {
-			return o, strings.ToUpper(string(args[0])) + " is not an integer"
-		}
-		*value, args = &n, args[2:]
-	}
-	return o, ""
 }
 
 // next is SNOWFENCE.NEXT namespace [COUNT n [RUNS]] [TAG t].
@@ -264,6 +200,70 @@ func (c *conn) nextMany(args [][]byte) {
 	if err != nil {
 		c.writeFailure(err)
 	}
+}
+
+// parseNext reads [COUNT n [RUNS]] [TAG t]. wrong is an error for the
+// client, or "".
+func parseNext(args [][]byte) (o nextOptions, wrong string) {
+	for len(args) > 0 {
+		var value **int64
+		switch {
+		case equalFold(args[0], "RUNS") && o.count != nil && !o.runs:
+			o.runs, args = true, args[1:]
+			continue
+		case equalFold(args[0], "COUNT") && o.count == nil:
+			value = &o.count
+		case equalFold(args[0], "TAG") && o.tag == nil:
+			value = &o.tag
+		}
+		if value == nil || len(args) < 2 {
+			return o, "syntax error: SNOWFENCE.NEXT namespace [COUNT n [RUNS]] [TAG t]"
+		}
+		n, err := strconv.ParseInt(string(args[1]), 10, 64)
+		if err != nil {
+			return o, strings.ToUpper(string(args[0])) + " is not an integer"
+		}
+		*value, args = &n, args[2:]
+	}
+	return o, ""
+}
+
+// authorizedSpace finds the namespace of a command, most often the
+// namespace of the one before, and checks the caller's right to it. The
+// command counts as n IDs.
+func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Space, bool) {
+	if c.id == nil {
+		c.noAuth()
+		return nil, false
+	}
+	sp := c.space
+	if sp == nil || string(name) != sp.Name || sp.Stale() {
+		var err error
+		if sp, err = c.srv.cfg.Service.SpaceFor(c.srv.life, c.id, v, string(name), n); err != nil {
+			c.writeFailure(err)
+			return nil, false
+		}
+		c.countMade() // of the one before
+		c.space = sp
+	} else if err := c.id.Authorize(v, sp.Name, n); err != nil {
+		c.writeFailure(err)
+		return nil, false
+	}
+	return sp, true
+}
+
+func (c *conn) writeFailure(err error) {
+	if c.srv.life.Err() != nil && errors.Is(err, context.Canceled) {
+		err = server.ErrStopping // by us, not by the client
+	}
+	kind := c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
+		q := c.requestInfo(strings.ToUpper(server.Clip(c.args[0])))
+		if len(c.args) > 1 {
+			q.Namespace = server.Clip(c.args[1]) // no other command fails by an error of the service
+		}
+		return q
+	})
+	c.out = appendError(c.out, kind.Word(), err.Error())
 }
 
 // reserve takes room for an answer, until ended is called.

@@ -58,26 +58,6 @@ type counter struct {
 	seq *server.Sequence // nil before any
 }
 
-// sequenceOf finds the sequence of a key, most often the key of the command
-// before, and checks the caller's right to it. The command counts as n
-// numbers.
-func (c *conn) sequenceOf(text []byte, v server.Verb, n int64) (*server.Sequence, error) {
-	last := &c.counter
-	if last.seq == nil || !bytes.Equal(text, last.text) {
-		last.text, last.key, last.seq = append(last.text[:0], text...), parseKey(text), nil
-	}
-	if err := c.id.Authorize(v, last.name, n); err != nil {
-		return nil, err
-	}
-	if last.seq == nil {
-		var err error
-		if last.seq, err = c.srv.cfg.Service.Sequence(c.srv.life, last.name); err != nil {
-			return nil, err
-		}
-	}
-	return last.seq, nil
-}
-
 // takeNumbers takes n numbers in a row and answers the last, and reports
 // whether it did.
 func (c *conn) takeNumbers(text []byte, n int64) bool {
@@ -116,6 +96,26 @@ func (c *conn) takeNumbers(text []byte, n int64) bool {
 		c.out = appendInt(c.out, got.Last())
 		return true
 	}
+}
+
+// sequenceOf finds the sequence of a key, most often the key of the command
+// before, and checks the caller's right to it. The command counts as n
+// numbers.
+func (c *conn) sequenceOf(text []byte, v server.Verb, n int64) (*server.Sequence, error) {
+	last := &c.counter
+	if last.seq == nil || !bytes.Equal(text, last.text) {
+		last.text, last.key, last.seq = append(last.text[:0], text...), parseKey(text), nil
+	}
+	if err := c.id.Authorize(v, last.name, n); err != nil {
+		return nil, err
+	}
+	if last.seq == nil {
+		var err error
+		if last.seq, err = c.srv.cfg.Service.Sequence(c.srv.life, last.name); err != nil {
+			return nil, err
+		}
+	}
+	return last.seq, nil
 }
 
 func incr(c *conn, args [][]byte) { c.takeNumbers(args[1], 1) }

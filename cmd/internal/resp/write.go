@@ -9,6 +9,9 @@ import (
 // Replies are appended to a buffer. Those that differ between the versions
 // of the protocol take the version.
 
+// version is the version of the protocol, 2 or 3.
+type version int
+
 func appendInt(b []byte, n int64) []byte {
 	b = append(b, ':')
 	b = strconv.AppendInt(b, n, 10)
@@ -46,9 +49,6 @@ func appendID(b []byte, id snowfence.ID) []byte {
 	}
 	return append(b, '\r', '\n')
 }
-
-// version is the version of the protocol, 2 or 3.
-type version int
 
 // appendMap begins a map of n pairs: a list of twice as many in version 2.
 func appendMap(b []byte, n int, proto version) []byte {

@@ -42,6 +42,15 @@ func (e *exchange) readParams() (url.Values, error) {
 	return q, nil
 }
 
+// tagParam reads the parameter tag; without it, it returns nil.
+func tagParam(q url.Values) (*int64, error) {
+	if q.Get("tag") == "" {
+		return nil, nil
+	}
+	tag, err := intParam("tag", q.Get("tag"), 0)
+	return &tag, err
+}
+
 // intParam reads a parameter; without it, it returns missing.
 func intParam(name, text string, missing int64) (int64, error) {
 	if text == "" {
@@ -52,28 +61,6 @@ func intParam(name, text string, missing int64) (int64, error) {
 		return 0, server.Errorf(server.Invalid, "%s=%s is not a number", name, server.Clip(text))
 	}
 	return n, nil
-}
-
-// tagParam reads the parameter tag; without it, it returns nil.
-func tagParam(q url.Values) (*int64, error) {
-	if q.Get("tag") == "" {
-		return nil, nil
-	}
-	tag, err := intParam("tag", q.Get("tag"), 0)
-	return &tag, err
-}
-
-// boolParam reads a parameter that is true or false. A missing one is
-// false.
-func boolParam(name, text string) (bool, error) {
-	if text == "" {
-		return false, nil
-	}
-	is, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, server.Errorf(server.Invalid, "%s=%s is neither true nor false", name, server.Clip(text))
-	}
-	return is, nil
 }
 
 // setField fills a field from a parameter, if that is there.
@@ -116,4 +103,17 @@ func setField(m proto.Message, p param, text string) (err error) {
 		r.Set(f, v)
 	}
 	return err
+}
+
+// boolParam reads a parameter that is true or false. A missing one is
+// false.
+func boolParam(name, text string) (bool, error) {
+	if text == "" {
+		return false, nil
+	}
+	is, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, server.Errorf(server.Invalid, "%s=%s is neither true nor false", name, server.Clip(text))
+	}
+	return is, nil
 }

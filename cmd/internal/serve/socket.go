@@ -17,21 +17,6 @@ const maxPath = 100 - len(newSocket)
 // newSocket is behind the path of a socket until its mode is right.
 const newSocket = ".new"
 
-// socketPath returns the path of an address as in unix:/run/ids.sock, and
-// whether it is one.
-func socketPath(address string) (string, bool) { return strings.CutPrefix(address, "unix:") }
-
-// checkSocket returns the mistake in the path of a socket.
-func checkSocket(path string) error {
-	switch {
-	case !strings.HasPrefix(path, "/"):
-		return fmt.Errorf("socket %q: write its whole path, as in unix:/run/snowfence/ids.sock", path)
-	case len(path) > maxPath:
-		return fmt.Errorf("socket %q: the path has %d bytes: take one of at most %d", path, len(path), maxPath)
-	}
-	return nil
-}
-
 // socketListener is a socket that removes its file at its end.
 type socketListener struct {
 	net.Listener
@@ -81,3 +66,18 @@ func (s *socketListener) Close() (err error) {
 
 // Addr implements [net.Listener].
 func (s *socketListener) Addr() net.Addr { return &net.UnixAddr{Name: "unix:" + s.path, Net: "unix"} }
+
+// socketPath returns the path of an address as in unix:/run/ids.sock, and
+// whether it is one.
+func socketPath(address string) (string, bool) { return strings.CutPrefix(address, "unix:") }
+
+// checkSocket returns the mistake in the path of a socket.
+func checkSocket(path string) error {
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return fmt.Errorf("socket %q: write its whole path, as in unix:/run/snowfence/ids.sock", path)
+	case len(path) > maxPath:
+		return fmt.Errorf("socket %q: the path has %d bytes: take one of at most %d", path, len(path), maxPath)
+	}
+	return nil
+}

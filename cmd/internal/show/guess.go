@@ -12,69 +12,6 @@ import (
 // people make test data.
 const guessSlack = 90 * 24 * time.Hour
 
-// Known returns views of the presets and of other systems' layouts, the
-// default layout first. Layouts with the same bits share a view.
-func Known() ([]*View, error) {
-	var views []*View
-	for _, preset := range snowfence.Presets() {
-		i := slices.IndexFunc(views, func(v *View) bool { return sameBits(v.Layout, preset.Layout) })
-		if i >= 0 { // the first one's parts have the most to tell: datacenter and worker
-			views[i].same = append(views[i].same, preset.Name)
-			continue
-		}
-		if preset.Layout.Cipher != snowfence.Plain {
-			continue // every number is one of its IDs under some secret
-		}
-		s, err := snowfence.NewScheme(preset.Layout)
-		if err != nil {
-			return nil, err
-		}
-		views = append(views, ViewOf(preset.Name, s))
-	}
-	for _, other := range [...]struct{ maker, spec string }{
-		{"ClickHouse", "time=41,node=10,seq=12,epoch=1970-01-01,tick=1ms"},
-		{"Mastodon", "time=48,seq=16,epoch=1970-01-01,tick=1ms"},
-		{"TSID", "time=42,node=10,seq=12,epoch=2020-01-01,tick=1ms"},
-		{"instagram from 1970", "time=41,node=13,seq=10,epoch=1970-01-01,tick=1ms"},
-		{"sonyflake from 1970", "time=39,seq=8,node=16,epoch=1970-01-01,tick=10ms"},
-		{"drift from 1970", "time=51,node=6,seq=6,epoch=1970-01-01,tick=1ms"},
-	} {
-		v, err := NewPlainView(other.spec)
-		if err != nil {
-			return nil, err
-		}
-		v.maker = other.maker
-		views = append(views, v)
-	}
-	return views, nil
-}
-
-// sameBits reports whether two layouts give every ID the same time, node
-// number and sequence number, whatever the parts of the node are called.
-func sameBits(a, b snowfence.Layout) bool {
-	a.Fields, b.Fields = joinNode(a.Fields), joinNode(b.Fields)
-	return a.Equal(b)
-}
-
-// joinNode makes one field of node parts that stand side by side.
-func joinNode(fields []snowfence.Field) []snowfence.Field {
-	var joined []snowfence.Field
-	for _, f := range fields {
-		switch f.Name {
-		case snowfence.FieldTime, snowfence.FieldSequence, snowfence.FieldRollback, snowfence.FieldScatter,
-			snowfence.FieldTag:
-		default:
-			f.Name = snowfence.FieldNode
-			if n := len(joined) - 1; n >= 0 && joined[n].Name == f.Name {
-				joined[n].Bits += f.Bits
-				continue
-			}
-		}
-		joined = append(joined, f)
-	}
-	return joined
-}
-
 // guess is an ID read under one layout.
 type guess struct {
 	view  *View
@@ -163,3 +100,66 @@ func (d *Decoder) guesses(id snowfence.ID) (list []guess) {
 }
 
 const noGuess = "no layout known gives it a time between its epoch and now"
+
+// Known returns views of the presets and of other systems' layouts, the
+// default layout first. Layouts with the same bits share a view.
+func Known() ([]*View, error) {
+	var views []*View
+	for _, preset := range snowfence.Presets() {
+		i := slices.IndexFunc(views, func(v *View) bool { return sameBits(v.Layout, preset.Layout) })
+		if i >= 0 { // the first one's parts have the most to tell: datacenter and worker
+			views[i].same = append(views[i].same, preset.Name)
+			continue
+		}
+		if preset.Layout.Cipher != snowfence.Plain {
+			continue // every number is one of its IDs under some secret
+		}
+		s, err := snowfence.NewScheme(preset.Layout)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, ViewOf(preset.Name, s))
+	}
+	for _, other := range [...]struct{ maker, spec string }{
+		{"ClickHouse", "time=41,node=10,seq=12,epoch=1970-01-01,tick=1ms"},
+		{"Mastodon", "time=48,seq=16,epoch=1970-01-01,tick=1ms"},
+		{"TSID", "time=42,node=10,seq=12,epoch=2020-01-01,tick=1ms"},
+		{"instagram from 1970", "time=41,node=13,seq=10,epoch=1970-01-01,tick=1ms"},
+		{"sonyflake from 1970", "time=39,seq=8,node=16,epoch=1970-01-01,tick=10ms"},
+		{"drift from 1970", "time=51,node=6,seq=6,epoch=1970-01-01,tick=1ms"},
+	} {
+		v, err := NewPlainView(other.spec)
+		if err != nil {
+			return nil, err
+		}
+		v.maker = other.maker
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// sameBits reports whether two layouts give every ID the same time, node
+// number and sequence number, whatever the parts of the node are called.
+func sameBits(a, b snowfence.Layout) bool {
+	a.Fields, b.Fields = joinNode(a.Fields), joinNode(b.Fields)
+	return a.Equal(b)
+}
+
+// joinNode makes one field of node parts that stand side by side.
+func joinNode(fields []snowfence.Field) []snowfence.Field {
+	var joined []snowfence.Field
+	for _, f := range fields {
+		switch f.Name {
+		case snowfence.FieldTime, snowfence.FieldSequence, snowfence.FieldRollback, snowfence.FieldScatter,
+			snowfence.FieldTag:
+		default:
+			f.Name = snowfence.FieldNode
+			if n := len(joined) - 1; n >= 0 && joined[n].Name == f.Name {
+				joined[n].Bits += f.Bits
+				continue
+			}
+		}
+		joined = append(joined, f)
+	}
+	return joined
+}

@@ -19,20 +19,51 @@ const (
 // woven into each other.
 type stream []func()
 
-// weave emits the streams in turns. Each gives an instruction whenever its
-// share is due, so that all of them end together.
-func weave(streams []stream) {
-	longest := 0
-	for _, s := range streams {
-		longest = max(longest, len(s))
+// function emits
+//
+//	func name(dst, src *uint64, groups int, keys *uint64)
+//
+// or, for a counter, with a seed in the place of src. It takes as many
+// groups at once as there are sets of registers, and then the rest one by
+// one.
+func function(m *avx512, name, doc string, k kind) {
+	c := m.c
+	source, register := "src", src
+	if k == counter {
+		source, register = "seed", seed
 	}
-	for i := range longest {
-		for _, s := range streams {
-			for j := i * len(s) / longest; j < (i+1)*len(s)/longest; j++ {
-				s[j]()
-			}
+	c.Function(name)
+	c.Doc(doc)
+	c.Attributes(attr.NOSPLIT)
+	c.SignatureExpr("func(dst, " + source + " *uint64, groups int, keys *uint64)")
+	c.Load(c.Param("dst"), dst)
+	c.Load(c.Param(source), register)
+	c.Load(c.Param("groups"), groups)
+	c.Load(c.Param("keys"), keys)
+	if k == counter {
+		startCounter(m)
+	}
+	if n := m.sets(); n > 1 {
+		c.SUBQ(operand.I8(n), groups)
+		c.JLT(operand.LabelRef("few"))
+		c.Label("many")
+		block(m, k, n, "manySteps")
+		c.SUBQ(operand.I8(n), groups)
+		c.JGE(operand.LabelRef("many"))
+		c.Label("few")
+		c.ADDQ(operand.I8(n), groups)
+		c.JEQ(operand.LabelRef("done"))
+		if k == counter {
+			singleCounter(m)
 		}
 	}
+	c.Label("single")
+	block(m, k, 1, "steps")
+	c.DECQ(groups)
+	c.JNE(operand.LabelRef("single"))
+	c.Label("done")
+	c.VZEROUPPER()
+	c.RET()
 }
 
 // block takes one group in each of n sets of registers from src to dst. Its
@@ -94,49 +125,18 @@ func block(m *avx512, k kind, n int, label string) {
 	}
 }
 
-// function emits
-//
-//	func name(dst, src *uint64, groups int, keys *uint64)
-//
-// or, for a counter, with a seed in the place of src. It takes as many
-// groups at once as there are sets of registers, and then the rest one by
-// one.
-func function(m *avx512, name, doc string, k kind) {
-	c := m.c
-	source, register := "src", src
-	if k == counter {
-		source, register = "seed", seed
+// weave emits the streams in turns. Each gives an instruction whenever its
+// share is due, so that all of them end together.
+func weave(streams []stream) {
+	longest := 0
+	for _, s := range streams {
+		longest = max(longest, len(s))
 	}
-	c.Function(name)
-	c.Doc(doc)
-	c.Attributes(attr.NOSPLIT)
-	c.SignatureExpr("func(dst, " + source + " *uint64, groups int, keys *uint64)")
-	c.Load(c.Param("dst"), dst)
-	c.Load(c.Param(source), register)
-	c.Load(c.Param("groups"), groups)
-	c.Load(c.Param("keys"), keys)
-	if k == counter {
-		startCounter(m)
-	}
-	if n := m.sets(); n > 1 {
-		c.SUBQ(operand.I8(n), groups)
-		c.JLT(operand.LabelRef("few"))
-		c.Label("many")
-		block(m, k, n, "manySteps")
-		c.SUBQ(operand.I8(n), groups)
-		c.JGE(operand.LabelRef("many"))
-		c.Label("few")
-		c.ADDQ(operand.I8(n), groups)
-		c.JEQ(operand.LabelRef("done"))
-		if k == counter {
-			singleCounter(m)
+	for i := range longest {
+		for _, s := range streams {
+			for j := i * len(s) / longest; j < (i+1)*len(s)/longest; j++ {
+				s[j]()
+			}
 		}
 	}
-	c.Label("single")
-	block(m, k, 1, "steps")
-	c.DECQ(groups)
-	c.JNE(operand.LabelRef("single"))
-	c.Label("done")
-	c.VZEROUPPER()
-	c.RET()
 }

@@ -57,6 +57,13 @@ func (g *group) round(i int) {
 	}
 }
 
+// step is a step of the cipher with its words from i on.
+func (g *group) step(i int) {
+	g.round(i + 2)
+	g.round(i + 4)
+	g.mix(i + stepWords)
+}
+
 // mix is the third round of a step and the mixing, and then the keys of the
 // step after it, which begin at word i.
 func (g *group) mix(i int) {
@@ -73,13 +80,6 @@ func (g *group) mix(i int) {
 	g.xorWord(g, g.key(i+second), g.l0, g.l0)
 	g.xor(g, g.l1, g.r1)
 	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
-}
-
-// step is a step of the cipher with its words from i on.
-func (g *group) step(i int) {
-	g.round(i + 2)
-	g.round(i + 4)
-	g.mix(i + stepWords)
 }
 
 // unstep is the inverse of step.

@@ -42,28 +42,6 @@ func on(core int, name string, args ...string) *exec.Cmd {
 	return exec.Command("taskset", append([]string{"-c", strconv.Itoa(core), name}, args...)...)
 }
 
-// launchServer starts a server on the first core.
-func (b *bench) launchServer(name string, args ...string) (process, error) {
-	cmd := on(0, name, args...)
-	log, err := os.Create(filepath.Join(b.dir, filepath.Base(name)+".log"))
-	if err != nil {
-		return process{}, err
-	}
-	defer log.Close()
-	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, b.dir
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+b.dir, "HOME="+b.dir, "GOMAXPROCS=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		return process{}, err
-	}
-	p := process{cmd, make(chan struct{})}
-	go func() {
-		_ = cmd.Wait() // it is killed at the end
-		close(p.done)
-	}()
-	return p, nil
-}
-
 func (p process) kill() {
 	if p.cmd != nil {
 		_ = p.cmd.Process.Kill() // it may have ended
@@ -145,6 +123,28 @@ func (b *bench) start() (_ *servers, err error) {
 		return nil, err
 	}
 	return s, s.createByPath("wide", fmt.Sprintf(`{"layout":%q}`, wide))
+}
+
+// launchServer starts a server on the first core.
+func (b *bench) launchServer(name string, args ...string) (process, error) {
+	cmd := on(0, name, args...)
+	log, err := os.Create(filepath.Join(b.dir, filepath.Base(name)+".log"))
+	if err != nil {
+		return process{}, err
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, b.dir
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+b.dir, "HOME="+b.dir, "GOMAXPROCS=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return process{}, err
+	}
+	p := process{cmd, make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // it is killed at the end
+		close(p.done)
+	}()
+	return p, nil
 }
 
 func reachable(addr string) error {

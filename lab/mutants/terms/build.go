@@ -32,13 +32,6 @@ const (
 	stalled = "stalled"
 )
 
-func folderOf(pkg string) string {
-	if pkg == stalled {
-		return "."
-	}
-	return pkg
-}
-
 // Build compiles the tests of the packages with all mutants, in a folder.
 func Build(root, dir string, packages []string, found []Mutant, copies map[string][]byte) (*Built, error) {
 	replace := map[string]string{}
@@ -82,6 +75,13 @@ func Build(root, dir string, packages []string, found []Mutant, copies map[strin
 // repository is called.
 func (b *Built) binaryOf(pkg string) string {
 	return filepath.Join(b.dir, "tests-"+strings.ReplaceAll(pkg, "/", "-"))
+}
+
+func folderOf(pkg string) string {
+	if pkg == stalled {
+		return "."
+	}
+	return pkg
 }
 
 // workFolder is the folder in which the tests of a package run: with a

@@ -109,12 +109,6 @@ func nameOf(fd *ast.FuncDecl) string {
 	}
 }
 
-// sourceOf returns the source of a node on one line.
-func (f *finder) sourceOf(n ast.Node) string {
-	code := f.p.code[f.path][f.offset(n.Pos()):f.offset(n.End())]
-	return strings.Join(strings.Fields(string(code)), " ")
-}
-
 func (f *finder) offset(p token.Pos) int { return f.p.fset.Position(p).Offset }
 
 // addMutant notes a mutant and returns its number.
@@ -127,6 +121,12 @@ func (f *finder) addMutant(at ast.Node, in ast.Node, what string) int {
 	line := fmt.Sprintf("%s:%d", f.path, f.p.fset.Position(at.Pos()).Line)
 	*f.found = append(*f.found, Mutant{Key: key, Line: line, id: id})
 	return id
+}
+
+// sourceOf returns the source of a node on one line.
+func (f *finder) sourceOf(n ast.Node) string {
+	code := f.p.code[f.path][f.offset(n.Pos()):f.offset(n.End())]
+	return strings.Join(strings.Fields(string(code)), " ")
 }
 
 func (f *finder) addEdit(p token.Pos, del int, after bool, format string, args ...any) {

@@ -27,26 +27,6 @@ type Unit struct {
 // memory is the limit of a test, in kB: a mutant can fill the machine.
 const memory = 6_000_000
 
-// runTests runs tests of one package and returns their output. The error
-// says that they failed.
-func (b *Built) runTests(pkg string, limit time.Duration, chosen int, seen string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit+30*time.Second)
-	defer cancel()
-	args = append([]string{
-		"-c", fmt.Sprintf(`ulimit -v %d; exec "$@"`, memory), "sh", b.binaryOf(pkg),
-		"-test.short", "-test.failfast", "-test.timeout=" + limit.String(),
-	}, args...)
-	cmd := exec.CommandContext(ctx, "sh", args...)
-	cmd.Dir = b.workFolder(pkg)
-	cmd.WaitDelay = time.Second
-	cmd.Env = append(os.Environ(), "SNOWFENCE_MUTANT="+strconv.Itoa(chosen), "SNOWFENCE_MUTANTS_SEEN="+seen)
-	out, err := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		out = append(out, "\n"+timedOut...)
-	}
-	return string(out), err
-}
-
 // timedOut is the text of a test binary when its time is up.
 const timedOut = "panic: test timed out"
 
@@ -77,6 +57,26 @@ func (b *Built) Units(unfit map[string]string) ([]*Unit, error) {
 	}
 	slices.SortStableFunc(units, func(a, b *Unit) int { return int(a.Took - b.Took) })
 	return units, nil
+}
+
+// runTests runs tests of one package and returns their output. The error
+// says that they failed.
+func (b *Built) runTests(pkg string, limit time.Duration, chosen int, seen string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit+30*time.Second)
+	defer cancel()
+	args = append([]string{
+		"-c", fmt.Sprintf(`ulimit -v %d; exec "$@"`, memory), "sh", b.binaryOf(pkg),
+		"-test.short", "-test.failfast", "-test.timeout=" + limit.String(),
+	}, args...)
+	cmd := exec.CommandContext(ctx, "sh", args...)
+	cmd.Dir = b.workFolder(pkg)
+	cmd.WaitDelay = time.Second
+	cmd.Env = append(os.Environ(), "SNOWFENCE_MUTANT="+strconv.Itoa(chosen), "SNOWFENCE_MUTANTS_SEEN="+seen)
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		out = append(out, "\n"+timedOut...)
+	}
+	return string(out), err
 }
 
 // about names the tests to run in packages that also have slow or unrelated

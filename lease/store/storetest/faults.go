@@ -5,41 +5,6 @@ import (
 	"time"
 )
 
-// playLease plays the life of a lease and ignores what fails.
-func (w *world) playLease(k int) {
-	o := w.optionsOf(0)
-	o.Nodes = k
-	node := int64(8)
-	if w.tick()%2 == 0 {
-		o.Node = &node
-	}
-	u, err := w.tryOpen(o)
-	if err != nil {
-		return
-	}
-	step := func() {
-		ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
-		defer cancel()
-		u.mu.Lock()
-		after := u.tick()
-		if u.claim != nil {
-			after = max(after, u.claim.until)
-		}
-		u.mu.Unlock()
-		_ = u.askAfter(ctx, after)
-		u.makeIDs(30)
-		w.passTime(ttl / 3)
-	}
-	step()
-	step()
-	step()
-	_ = u.giveBack()
-	if u.bindFence() == nil {
-		step()
-	}
-	_ = u.l.Shutdown(w.ctx)
-}
-
 func testEveryStep(w *world)        { w.everyStep(1) }
 func testEveryStepOfBlock(w *world) { w.everyStep(4) }
 
@@ -87,4 +52,39 @@ func (w *world) everyStep(k int) {
 		w.Errorf("after the faults the grant is %+v, and now is %d", u.heldClaim(), w.tick())
 	}
 	w.mustNot(u.giveBack())
+}
+
+// playLease plays the life of a lease and ignores what fails.
+func (w *world) playLease(k int) {
+	o := w.optionsOf(0)
+	o.Nodes = k
+	node := int64(8)
+	if w.tick()%2 == 0 {
+		o.Node = &node
+	}
+	u, err := w.tryOpen(o)
+	if err != nil {
+		return
+	}
+	step := func() {
+		ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+		defer cancel()
+		u.mu.Lock()
+		after := u.tick()
+		if u.claim != nil {
+			after = max(after, u.claim.until)
+		}
+		u.mu.Unlock()
+		_ = u.askAfter(ctx, after)
+		u.makeIDs(30)
+		w.passTime(ttl / 3)
+	}
+	step()
+	step()
+	step()
+	_ = u.giveBack()
+	if u.bindFence() == nil {
+		step()
+	}
+	_ = u.l.Shutdown(w.ctx)
 }

@@ -46,6 +46,23 @@ func (f *faulty) count() int {
 	return f.calls
 }
 
+func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	finish, err := f.countCall("get")
+	if err != nil {
+		return nil, err
+	}
+	rs, err := f.Store.Get(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rs {
+		if f.isVanished(r) {
+			rs[i] = store.Record{Key: r.Key}
+		}
+	}
+	return rs, finish()
+}
+
 // countCall counts a call and returns its number, whether it fails, and
 // what happens after it.
 func (f *faulty) countCall(op string) (finish func() error, err error) {
@@ -64,23 +81,6 @@ func (f *faulty) countCall(op string) (finish func() error, err error) {
 		}
 		return after(op, call)
 	}, nil
-}
-
-func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	finish, err := f.countCall("get")
-	if err != nil {
-		return nil, err
-	}
-	rs, err := f.Store.Get(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range rs {
-		if f.isVanished(r) {
-			rs[i] = store.Record{Key: r.Key}
-		}
-	}
-	return rs, finish()
 }
 
 func (f *faulty) List(

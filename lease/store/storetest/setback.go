@@ -11,25 +11,6 @@ import (
 
 var everyNode = snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
 
-// readAll reads everything there is.
-func (w *world) readAll() []store.Record {
-	w.Helper()
-	heads, err := w.st.Store.Heads(w.ctx)
-	w.mustNot(err)
-	names := []string{name}
-	for _, r := range heads {
-		names = append(names, r.Namespace)
-	}
-	slices.Sort(names)
-	var all []store.Record
-	for _, n := range slices.Compact(names) {
-		rs, err := w.st.Store.List(w.ctx, n, everyNode, math.MaxInt32)
-		w.mustNot(err)
-		all = append(all, rs...)
-	}
-	return all
-}
-
 // putBack puts a backup back. Later writes are gone, and new records have
 // vanished.
 func (w *world) putBack(backup []store.Record) {
@@ -48,6 +29,25 @@ func (w *world) putBack(backup []store.Record) {
 			w.st.removeRecord(r)
 		}
 	}
+}
+
+// readAll reads everything there is.
+func (w *world) readAll() []store.Record {
+	w.Helper()
+	heads, err := w.st.Store.Heads(w.ctx)
+	w.mustNot(err)
+	names := []string{name}
+	for _, r := range heads {
+		names = append(names, r.Namespace)
+	}
+	slices.Sort(names)
+	var all []store.Record
+	for _, n := range slices.Compact(names) {
+		rs, err := w.st.Store.List(w.ctx, n, everyNode, math.MaxInt32)
+		w.mustNot(err)
+		all = append(all, rs...)
+	}
+	return all
 }
 
 func testSetBack(w *world) {

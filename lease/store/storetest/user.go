@@ -35,6 +35,23 @@ func (w *world) optionsOf(skew time.Duration) *lease.Options {
 	return &lease.Options{TTL: ttl, MaxSkew: ttl, Label: "test", Idle: -1, Time: w.skewedSource(skew)}
 }
 
+// openNode opens a lease on a fixed node and takes its first grant.
+func (w *world) openNode(node int64) *user {
+	w.Helper()
+	o := w.optionsOf(0)
+	o.Node = &node
+	u := w.openLease(o)
+	w.mustNot(u.askGrant())
+	return u
+}
+
+func (w *world) openLease(o *lease.Options) *user {
+	w.Helper()
+	u, err := w.tryOpen(o)
+	w.mustNot(err)
+	return u
+}
+
 func (w *world) tryOpen(o *lease.Options) (*user, error) {
 	if o == nil {
 		o = w.optionsOf(0)
@@ -48,23 +65,6 @@ func (w *world) tryOpen(o *lease.Options) (*user, error) {
 	u.skew = now.Sub(w.time())
 	w.Cleanup(l.Orphan)
 	return u, u.bindFence()
-}
-
-func (w *world) openLease(o *lease.Options) *user {
-	w.Helper()
-	u, err := w.tryOpen(o)
-	w.mustNot(err)
-	return u
-}
-
-// openNode opens a lease on a fixed node and takes its first grant.
-func (w *world) openNode(node int64) *user {
-	w.Helper()
-	o := w.optionsOf(0)
-	o.Node = &node
-	u := w.openLease(o)
-	w.mustNot(u.askGrant())
-	return u
 }
 
 func (u *user) bindFence() (err error) {
@@ -86,6 +86,10 @@ func (u *user) seal() int64 {
 	return used
 }
 
+// grantPatience is how long a grant may take that has to come. It takes
+// milliseconds, unless something is broken.
+func (w *world) grantPatience() time.Duration { return w.shareOfTime(30, time.Minute) }
+
 // shareOfTime returns a part of the test's remaining time, up to most. So
 // an answer that never comes fails the test, and a slow machine does not.
 func (w *world) shareOfTime(part int, most time.Duration) time.Duration {
@@ -94,10 +98,6 @@ func (w *world) shareOfTime(part int, most time.Duration) time.Duration {
 	}
 	return most
 }
-
-// grantPatience is how long a grant may take that has to come. It takes
-// milliseconds, unless something is broken.
-func (w *world) grantPatience() time.Duration { return w.shareOfTime(30, time.Minute) }
 
 // askGrant asks for the first grant, or a grant that reaches further than
 // the present one.

@@ -75,13 +75,13 @@ func (w *world) skewedSource(skew time.Duration) snowfence.TimeSource {
 	}
 }
 
+func (w *world) tick() int64 { return w.scheme.Layout().TickOf(w.time()) }
+
 func (w *world) time() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
-
-func (w *world) tick() int64 { return w.scheme.Layout().TickOf(w.time()) }
 
 func (w *world) readNode(node int64) store.Record {
 	w.Helper()

@@ -22,34 +22,6 @@ import (
 // long enough for a busy machine.
 const TTL = time.Second
 
-// Patience is how long a test waits for an event: five minutes, or a
-// quarter of what go test gives a package. It comes within seconds, unless
-// something is broken, or the machine very busy.
-func Patience() time.Duration {
-	const most = 5 * time.Minute
-	if f := flag.Lookup("test.timeout"); f != nil {
-		if d, ok := f.Value.(flag.Getter).Get().(time.Duration); ok && d > 0 {
-			return min(most, d/4)
-		}
-	}
-	return most
-}
-
-// Eventually tries something until it succeeds, and fails the test when
-// [Patience] is over.
-func Eventually(t testing.TB, what string, try func() error) {
-	t.Helper()
-	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Since(start) > Patience() {
-			t.Fatalf("%s: still not after %v: %v", what, Patience(), err)
-		}
-	}
-}
-
 // Fleet is some holders of leases and the IDs they made. It is safe for
 // concurrent use.
 type Fleet struct {
@@ -292,4 +264,32 @@ func Default(t testing.TB) *snowfence.Scheme {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// Eventually tries something until it succeeds, and fails the test when
+// [Patience] is over.
+func Eventually(t testing.TB, what string, try func() error) {
+	t.Helper()
+	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Since(start) > Patience() {
+			t.Fatalf("%s: still not after %v: %v", what, Patience(), err)
+		}
+	}
+}
+
+// Patience is how long a test waits for an event: five minutes, or a
+// quarter of what go test gives a package. It comes within seconds, unless
+// something is broken, or the machine very busy.
+func Patience() time.Duration {
+	const most = 5 * time.Minute
+	if f := flag.Lookup("test.timeout"); f != nil {
+		if d, ok := f.Value.(flag.Getter).Get().(time.Duration); ok && d > 0 {
+			return min(most, d/4)
+		}
+	}
+	return most
 }

@@ -71,6 +71,11 @@ func (m *MariaDB) startServer(t testing.TB, path string, settings []string) {
 	m.Ready(t, m.askServer)
 }
 
+func (m *MariaDB) askServer() error {
+	_, err := m.runSQL("", "SELECT 1")
+	return err
+}
+
 func (m *MariaDB) runSQL(database, statements string) (string, error) {
 	args := []string{
 		"--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P" + strconv.Itoa(m.Port), "-N",
@@ -84,11 +89,6 @@ func (m *MariaDB) runSQL(database, statements string) (string, error) {
 		err = fmt.Errorf("mariadb: %w: %s", err, out)
 	}
 	return strings.TrimSpace(string(out)), err
-}
-
-func (m *MariaDB) askServer() error {
-	_, err := m.runSQL("", "SELECT 1")
-	return err
 }
 
 // Up waits until the server answers.

@@ -69,19 +69,6 @@ func newPostgres(t testing.TB) *Postgres {
 	return p
 }
 
-// commandAs returns the command line of one of PostgreSQL's programs, under
-// a user that is not root.
-func (p *Postgres) commandAs(program string, args []string) (path string, all []string) {
-	path = filepath.Join(p.bin, program)
-	if os.Getuid() != 0 {
-		return path, args
-	}
-	return "setpriv", append([]string{
-		"--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL",
-		"--", path,
-	}, args...)
-}
-
 func (p *Postgres) startServer(t testing.TB, settings []string) {
 	t.Helper()
 	p.Port = Ports(t, 1)[0]
@@ -99,6 +86,19 @@ func (p *Postgres) startServer(t testing.TB, settings []string) {
 	}
 	p.Process = Start(t, "postgres", path, args, nil)
 	p.Ready(t, p.askServer)
+}
+
+// commandAs returns the command line of one of PostgreSQL's programs, under
+// a user that is not root.
+func (p *Postgres) commandAs(program string, args []string) (path string, all []string) {
+	path = filepath.Join(p.bin, program)
+	if os.Getuid() != 0 {
+		return path, args
+	}
+	return "setpriv", append([]string{
+		"--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL",
+		"--", path,
+	}, args...)
 }
 
 func (p *Postgres) askServer() error {

@@ -124,18 +124,6 @@ func (m *maker) runFor(env []string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// buildProgram builds the program for a platform, unless it has done so.
-func (m *maker) buildProgram(system, arch string) ([]byte, error) {
-	file := m.programPath(system, arch)
-	if _, err := os.Stat(file); err != nil {
-		args := append(append([]string{"build", "-o", file}, flags...), command)
-		if _, err := m.runFor([]string{"GOOS=" + system, "GOARCH=" + arch}, args...); err != nil {
-			return nil, fmt.Errorf("%s/%s: %w", system, arch, err)
-		}
-	}
-	return os.ReadFile(file)
-}
-
 // checkInstall refuses a program for this machine that differs from an
 // installed one.
 func (m *maker) checkInstall(version string) error {
@@ -156,4 +144,16 @@ func (m *maker) checkInstall(version string) error {
 		return fmt.Errorf("go install makes another program: %d bytes, not %d", len(theirs), len(ours))
 	}
 	return nil
+}
+
+// buildProgram builds the program for a platform, unless it has done so.
+func (m *maker) buildProgram(system, arch string) ([]byte, error) {
+	file := m.programPath(system, arch)
+	if _, err := os.Stat(file); err != nil {
+		args := append(append([]string{"build", "-o", file}, flags...), command)
+		if _, err := m.runFor([]string{"GOOS=" + system, "GOARCH=" + arch}, args...); err != nil {
+			return nil, fmt.Errorf("%s/%s: %w", system, arch, err)
+		}
+	}
+	return os.ReadFile(file)
 }

@@ -81,12 +81,6 @@ func kinds() ([]kind, error) {
 	}, nil
 }
 
-func random() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return binary.BigEndian.Uint64(b[:])
-}
-
 // stamp is the time at the front of a UUIDv7.
 func stamp(at time.Time) string {
 	ms := uint64(at.UnixMilli())
@@ -99,4 +93,10 @@ func uuid(version uint64, at time.Time) string {
 		front = stamp(at)
 	}
 	return fmt.Sprintf("'%s-%04x-%04x-%012x'", front, version<<12|random()>>52, 0x8000|random()>>50, random()>>16)
+}
+
+func random() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.BigEndian.Uint64(b[:])
 }

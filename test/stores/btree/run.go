@@ -40,26 +40,6 @@ const batch = 50 // rows of an insert
 // begin is when the first row was made.
 func begin() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-func (d *database) queryNumber(ctx context.Context, query string) (float64, error) {
-	if query == "" {
-		return -1, nil
-	}
-	var x float64
-	if err := d.db.QueryRowContext(ctx, query).Scan(&x); err != nil {
-		return 0, fmt.Errorf("%s: %w", query, err)
-	}
-	return x, nil
-}
-
-func (d *database) exec(ctx context.Context, statements ...string) error {
-	for _, s := range statements {
-		if _, err := d.db.ExecContext(ctx, s); err != nil {
-			return fmt.Errorf("%s: %w", s, err)
-		}
-	}
-	return nil
-}
-
 // measureKind inserts rows with a kind of key, and reads some of them.
 func (d *database) measureKind(ctx context.Context, k kind, rows int) (r result, err error) {
 	r = result{Database: d.name, Kind: k.name}
@@ -91,6 +71,26 @@ func (d *database) measureKind(ctx context.Context, k kind, rows int) (r result,
 	r.KeyBytes, r.IndexBytes = r.KeyBytes/n, r.IndexBytes/n
 	r.Day, err = d.readDay(ctx, k)
 	return r, err
+}
+
+func (d *database) exec(ctx context.Context, statements ...string) error {
+	for _, s := range statements {
+		if _, err := d.db.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+func (d *database) queryNumber(ctx context.Context, query string) (float64, error) {
+	if query == "" {
+		return -1, nil
+	}
+	var x float64
+	if err := d.db.QueryRowContext(ctx, query).Scan(&x); err != nil {
+		return 0, fmt.Errorf("%s: %w", query, err)
+	}
+	return x, nil
 }
 
 // insertRows inserts the rows by all writers at once.
