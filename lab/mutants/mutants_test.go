@@ -56,7 +56,7 @@ func (m mutant) stalled() mutant {
 // seeds has the simulation notice the mutant, within so many seeds.
 func (m mutant) seeds(n int, layout string) mutant {
 	m.pkg, m.test = "./lab/simulate", cmp.Or(m.test, "^TestSeeds$")
-	m.runs, m.layout = n, layout
+	m.runs, m.layout, m.limit = n, layout, "10m"
 	return m
 }
 
