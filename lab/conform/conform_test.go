@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 // check plays rules against an adapter of this test program.
@@ -68,5 +69,25 @@ func TestMistakes(t *testing.T) {
 				t.Errorf("%s is %s", r.Name, r.Verdict)
 			}
 		})
+	}
+}
+
+// A rule that was not seen is played again, at most three times.
+func TestRounds(t *testing.T) {
+	t.Parallel()
+	list := []rule{{name: "third"}, {name: "never"}}
+	for i := range list {
+		played := 0
+		list[i].ttl = 3 * time.Second
+		list[i].play = func(s *scene) {
+			s.nextUntil("an ID", func() bool { return s.ids > 0 })
+			if played++; played < 3 || list[i].name == "never" {
+				s.noteMiss("anything")
+			}
+		}
+	}
+	rows, err := playAll(t.Context(), list, servers, []string{os.Args[0], adapterArg, "none"})
+	if err != nil || rows[0].Verdict != Green || rows[1].Verdict != NotSeen {
+		t.Errorf("%+v, %v", rows, err)
 	}
 }
