@@ -54,6 +54,10 @@ func (v server) answerLate(l wire.Lease, err error) (wire.Lease, error) {
 
 // Renew implements wire.Server.
 func (v server) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (wire.Lease, error) {
+	if v.h != nil {
+		v.h.renewal = attempt
+		defer func() { v.h.renewal = "" }()
+	}
 	l, err := v.leaseServer().Renew(ctx, t, attempt, earlier)
 	if errors.Is(err, store.ErrLost) { // the client knows it from here on
 		g := said(t).Grant

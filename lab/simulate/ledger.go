@@ -291,9 +291,10 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //
 //   - One of them was in memory when a snapshot was taken that was resumed
 //     twice, and the ticks lie below the highest until that had been
-//     written, or was on its way to the store, at that moment. The other is
-//     its twin, or was granted later. The one that renews second is caught
-//     by that (lost), and its later IDs are a violation in any case.
+//     written, or was on its way to the store or in a renewal at a server,
+//     at that moment. The other is its twin, or was granted later. The one
+//     that renews second is caught by that (lost), and its later IDs are a
+//     violation in any case.
 //   - Both come from one acquisition that was on its way when the snapshot
 //     was taken.
 //   - One of them was written to a store. The store was then rolled back

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -213,6 +214,19 @@ func (h *holding) noteWrites(writes []store.Write) {
 	}
 	for _, w := range writes {
 		h.attempts[w.New.Node] = max(h.attempts[w.New.Node], w.New.Until)
+		if h.sharedRenewal != "" && strings.HasPrefix(w.New.Nonce, h.sharedRenewal+".") {
+			h.shareUntil(w.New.Node, w.New.Until)
+		}
+	}
+}
+
+// shareUntil notes that both copies of a machine hold a node up to a tick,
+// because both have sent one renewal. To the server they are one holder.
+func (h *holding) shareUntil(node, until int64) {
+	for _, c := range h.claims {
+		if c.twin != nil && c.node <= node && node < c.node+c.nodes {
+			c.sharedUntil, c.twin.sharedUntil = max(c.sharedUntil, until), max(c.twin.sharedUntil, until)
+		}
 	}
 }
 

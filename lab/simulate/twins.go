@@ -107,6 +107,7 @@ func (s *sim) shareHold(from, to *holding) {
 	}
 	from.snapshot, from.forkTime = maps.Clone(from.attempts), s.now
 	to.snapshot, to.forkTime = from.snapshot, s.now
+	from.sharedRenewal, to.sharedRenewal = from.renewal, from.renewal
 	for _, c := range from.claims {
 		d := *c
 		d.owner = to.p

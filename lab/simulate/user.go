@@ -52,6 +52,9 @@ type holding struct {
 
 	attempts map[int64]int64 // by node: the highest until that was written, acknowledged or not
 
+	renewal       string // attempt of the renewal that a server has in hand
+	sharedRenewal string // the same at the snapshot: both copies have sent it
+
 	sublets *lease.Sublets             // of a lessor
 	parts   map[snowfence.Grant]*claim // answers of lessors, and the grants that they are parts of
 }
