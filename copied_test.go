@@ -3,11 +3,13 @@ package snowfence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
@@ -250,4 +252,55 @@ func TestCopiedDuringABatch(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// It is resumed while a call looks at the clock, whichever look that is: no
+// call that goes on after it gives an ID of the grant before. In virtual
+// time a ticker does not look between two calls.
+func TestCopiedDuringALookAtTheClock(t *testing.T) {
+	for layout, s := range copiedSchemes(t) {
+		for name, door := range doors {
+			for _, coarse := range []bool{false, true} {
+				if name == "runs" && s.Encrypted() {
+					continue
+				}
+				for look := range int64(12) {
+					synctest.Test(t, func(t *testing.T) {
+						f := &resumable{scheme: s}
+						if err := lookedAt(f, coarse, look, door); err != nil {
+							t.Errorf("%s, %s, coarse %v, look %d: %v", layout, name, coarse, look, err)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// lookedAt makes IDs on a machine that is resumed during one look at the
+// clock.
+func lookedAt(f *resumable, coarse bool, look int64, door func(g *Generator) func() ([]ID, error)) error {
+	var looks atomic.Int64
+	start := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	g := must(New(Config{Fence: f, Coarse: coarse, Lead: 1000, Time: func() (time.Time, time.Duration) {
+		n := looks.Add(1)
+		if n == look {
+			f.counter.Add(1)
+		}
+		d := time.Duration(n) * time.Minute
+		return start.Add(d), d
+	}}))
+	call := door(g)
+	for range 5 {
+		ids, err := call()
+		if err != nil {
+			return errors.Join(err, g.Close())
+		}
+		for _, id := range ids {
+			if got, want := uint64(must(f.scheme.Decode(id)).Node), f.counter.Load(); got != want {
+				return errors.Join(fmt.Errorf("an ID of resumption %d after %d", got, want), g.Close())
+			}
+		}
+	}
+	return g.Close()
 }

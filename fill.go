@@ -219,7 +219,7 @@ func (g *Generator) newBatch(old *batch) (ID, bool) {
 	b.next.Store(1)
 	g.batchLen = size
 	g.batch.Store(b)
-	return b.ids[0], true
+	return b.ids[0], !t.machine.Copied()
 }
 
 // resize returns how many positions to take after size, of which lost were

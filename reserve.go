@@ -175,15 +175,15 @@ func (g *Generator) takeUpTo(n uint64) (t *track, pos, count uint64, why obstacl
 		why.corrections = corrections
 		return t, 0, 0, why
 	}
-	if t.machine.Copied() {
-		g.leaveGrant(t)
-		return g.takeUpTo(n)
-	}
 	g.askAhead(t, tick, pos+count)
 	if g.coarse {
 		g.publishCoarse(t, tick, before, pos+count, bound)
 	} else {
 		t.publish(tick, sure, bound)
+	}
+	if t.machine.Copied() { // last, because a look at the clock may take long
+		g.leaveGrant(t)
+		return g.takeUpTo(n)
 	}
 	return t, pos, count, obstacle{}
 }
