@@ -114,21 +114,30 @@ func (c *counter) lacksTooMuch(st *medium) bool {
 	return lossy
 }
 
-// noteSwap is told of each swap that the store carried out.
-func (s *sim) noteSwap(r store.Record) {
+// noteSwap is told of each swap that the store carried out, with the record
+// before it. A backup may have brought that record, with an earlier
+// confirmation than the last one, or with a later one.
+func (s *sim) noteSwap(old, r store.Record) {
 	c := s.counterOf(r.Key)
 	c.carryOut(s, r)
 	if r.Node != plain {
 		return
 	}
-	var data struct{ Confirmed int64 }
-	if err := json.Unmarshal([]byte(r.Data), &data); err != nil {
-		s.violate("the record of %s cannot be read: %v", c.name, err)
-	}
-	if data.Confirmed > c.count {
+	count := s.confirmationOf(r)
+	if count > c.count || count > s.confirmationOf(old) {
 		c.confirmTime = s.now
 	}
-	c.count = data.Confirmed
+	c.count = count
+}
+
+// confirmationOf returns the last confirmation or skip in a record: 0
+// without one.
+func (s *sim) confirmationOf(r store.Record) int64 {
+	var data struct{ Confirmed int64 }
+	if err := json.Unmarshal([]byte(r.Data), &data); err != nil && r.Nonce != "" {
+		s.violate("the record of %s cannot be read: %v", r.Namespace, err)
+	}
+	return data.Confirmed
 }
 
 // counterOf returns the counter that a record belongs to.

@@ -39,12 +39,12 @@ func (s *sim) changeIdentity(p *process, identity string) {
 
 // carryWrite is a write that has reached the store.
 func (s *sim) carryWrite(p *process, w store.Write) error {
-	veto := s.store.get([]store.Key{w.New.Key})[0].Veto
+	old := s.store.get([]store.Key{w.New.Key})[0]
 	err := s.store.swap(w)
 	if err == nil && s.counters != nil {
-		s.noteSwap(w.New)
+		s.noteSwap(old, w.New)
 	}
-	if err == nil && veto != "" && w.New.Holder != "" {
+	if err == nil && old.Veto != "" && w.New.Holder != "" {
 		s.violate("%s leased node %d, which has a veto", p.name, w.New.Node)
 	}
 	if err == nil && w.New.Node == store.NamespaceNode {
