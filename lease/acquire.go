@@ -56,7 +56,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 	if err != nil {
 		return none, err
 	}
-	if c.opts.Node != nil {
+	if c.Node != nil {
 		rs, err := c.fixedBlock(ctx, ns, now, healing)
 		if err != nil {
 			return none, err
@@ -93,7 +93,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 func (c *storeClaim) fixedBlock(
 	ctx context.Context, ns scope.Namespace, now time.Time, healing bool,
 ) ([]store.Record, error) {
-	first := *c.opts.Node
+	first := *c.Node
 	rs, err := c.st.Get(ctx, c.blockKeys(first))
 	if err != nil {
 		return nil, fmt.Errorf("lease: reading node %d: %w", first, err)
@@ -104,21 +104,21 @@ func (c *storeClaim) fixedBlock(
 				fault.Shown(r.Veto))
 		}
 		held := r.Held(c.ticks.layout.TickOf(now)) && r.Generation >= ns.Since
-		if held && !c.mine(r) && (healing || c.opts.Guard && r.Label != c.opts.Label) {
+		if held && !c.mine(r) && (healing || c.Guard && r.Label != c.Label) {
 			until := c.ticks.layout.TimeOf(r.Until)
 			return nil, &TakenError{
 				Nodes: snowfence.NodeRange{From: r.Node, Until: r.Node + c.unit}, Fixed: true,
-				Block: c.opts.Nodes, Held: c.unit,
-				Holders: r.Label, same: r.Label == c.opts.Label, NextFree: until.Sub(now),
+				Block: c.Nodes, Held: c.unit,
+				Holders: r.Label, same: r.Label == c.Label, NextFree: until.Sub(now),
 				namespace: c.name, until: until,
 			}
 		}
 	}
-	if err := ns.OfLeases(first, int64(c.opts.Nodes)); err != nil {
+	if err := ns.OfLeases(first, int64(c.Nodes)); err != nil {
 		return nil, err
 	}
-	if c.opts.Check != nil {
-		if err := c.opts.Check(ctx, first); err != nil {
+	if c.Check != nil {
+		if err := c.Check(ctx, first); err != nil {
 			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %w", first, c.name, ErrVetoed, err)
 		}
 	}
@@ -149,7 +149,7 @@ func (c *storeClaim) take(
 	for i, r := range rs {
 		w := granted(ns, r, from, until)
 		w.Nonce, w.Revision, w.Generation = nonce, r.Revision+1, ns.Generation
-		w.Holder, w.Label, w.At, w.Data = c.holderOf(from), c.opts.Label, c.world.Now().UnixMilli(), ""
+		w.Holder, w.Label, w.At, w.Data = c.holderOf(from), c.Label, c.world.Now().UnixMilli(), ""
 		writes[i] = store.Write{Old: r.Nonce, New: w}
 		h.records = append(h.records, w)
 	}
@@ -175,7 +175,7 @@ func (c *storeClaim) take(
 	}
 	c.own, c.taken = keys(h.records), nil
 	c.noteSticky(rs[0].Node)
-	c.opts.Logger.Info("lease acquired", "namespace", c.name, "label", c.opts.Label,
+	c.Logger.Info("lease acquired", "namespace", c.name, "label", c.Label,
 		"node", rs[0].Node, "nodes", c.nodes(h), "from", from, "until", until)
 	return g, nil
 }

@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,20 +17,26 @@ import (
 
 // setup has the purpose of a lease, and the facts beside its claim.
 type setup struct {
+	settings
 	name   string // of the namespace
 	scheme *snowfence.Scheme
-	opts   Options
 	ticks  ticks
 	world  world.World
+	report report
 
-	machine  atomic.Pointer[world.Machine] // that the claim's identity was made on
-	kept     atomic.Pointer[kept]
-	given    atomic.Int64 // the ttl that a server gave last, in ns; 0 over a store
-	reported reporter
+	machine atomic.Pointer[world.Machine] // that the claim's identity was made on
+	kept    atomic.Pointer[kept]
+	given   atomic.Int64 // the ttl that a server gave last, in ns; 0 over a store
 }
 
-func newSetup(w world.World, namespace string, s *snowfence.Scheme, opts Options) *setup {
-	t := &setup{name: namespace, scheme: s, opts: opts, ticks: ticks{s.Layout(), s.MaxTick(), opts.TTL}, world: w}
+// report tells what happened: its kind is one of the Event constants. The
+// attributes are for a log.
+type report func(kind string, cause error, attrs ...any)
+
+func newSetup(w world.World, namespace string, s *snowfence.Scheme, o settings, tell report) *setup {
+	t := &setup{
+		settings: o, name: namespace, scheme: s, ticks: ticks{s.Layout(), s.MaxTick(), o.TTL}, world: w, report: tell,
+	}
 	m := w.Machine()
 	t.machine.Store(&m)
 	return t
@@ -150,7 +155,7 @@ func newClaim(s *setup, st store.Store) *storeClaim {
 func (c *storeClaim) nodes(h *hold) int64 { return int64(len(h.records)) * c.unit }
 
 // perBlock returns how many records a block has.
-func (c *storeClaim) perBlock() int { return c.opts.Nodes / int(c.unit) }
+func (c *storeClaim) perBlock() int { return c.Nodes / int(c.unit) }
 
 // holderOf is the Holder of a record that the claim acquires, with ticks
 // from the given one on: no two acquisitions have the same.
@@ -183,12 +188,12 @@ func keys(rs []store.Record) []store.Key {
 // first use of a lease, before its keeper. It refuses what the namespace
 // does not allow.
 func (c *storeClaim) settle(ns scope.Namespace) error {
-	ttl, skew, err := fit(ns, c.opts)
+	ttl, skew, err := fit(ns, c.settings)
 	if c.held == nil && c.own == nil {
-		c.unit, c.opts.Nodes = ns.Unit, max(c.opts.Nodes, int(ns.Unit))
+		c.unit, c.Nodes = ns.Unit, max(c.Nodes, int(ns.Unit))
 	}
-	if c.opts.TTL == 0 || c.opts.MaxSkew == 0 {
-		c.opts.TTL, c.opts.MaxSkew, c.ticks.ttl = ttl, skew, ttl
+	if c.TTL == 0 || c.MaxSkew == 0 {
+		c.TTL, c.MaxSkew, c.ticks.ttl = ttl, skew, ttl
 	}
 	return err
 }
@@ -204,44 +209,13 @@ type owed struct {
 	used       int64
 }
 
-// report logs an event, and keeps it for announce.
-func (s *setup) report(kind string, cause error, attrs ...any) {
-	level := slog.LevelWarn
-	if kind == EventRolledBack || kind == EventReplaced {
-		level = slog.LevelError
-	}
-	attrs = append([]any{"namespace", s.name}, attrs...)
-	if cause != nil {
-		attrs = append(attrs, "cause", cause)
-	}
-	s.opts.Logger.Log(context.Background(), level, kind, attrs...)
-	if s.opts.Events != nil {
-		s.reported.events = append(s.reported.events, Event{kind, s.name, cause})
-	}
-}
-
-// announce passes reported events to Options.Events, at the
-// end of an operation, so after the seal. Its goroutine
-// holds no lock, and a slow callback delays no renewal.
-func (s *setup) announce() {
-	events := s.reported.events
-	if s.reported.events = nil; len(events) == 0 {
-		return
-	}
-	s.world.Go(func() {
-		for _, e := range events {
-			s.opts.Events(e)
-		}
-	})
-}
-
 // backoff returns the wait after failures in a row: short at first, because
 // callers wait.
-func (l *setup) backoff(failures int) time.Duration {
-	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
-	return d/2 + l.random(d/2+1)
+func (s *setup) backoff(failures int) time.Duration {
+	d := min(10*time.Millisecond<<min(failures, 8), time.Second, s.TTL/3)
+	return d/2 + s.random(d/2+1)
 }
 
-func (l *setup) random(n time.Duration) time.Duration {
-	return time.Duration(world.Rand(l.world).Int64N(int64(n)))
+func (s *setup) random(n time.Duration) time.Duration {
+	return time.Duration(world.Rand(s.world).Int64N(int64(n)))
 }

@@ -58,11 +58,11 @@ func (l *Lease) Close() error {
 	}
 	l.mu.Unlock()
 	if !first {
-		l.world.Wait(-1, l.closing)
+		l.setup.world.Wait(-1, l.closing)
 		return l.result
 	}
 	defer close(l.closing)
-	ctx, cancel := l.world.WithTimeout(world.With(context.Background(), l.world), closeWait)
+	ctx, cancel := l.setup.world.WithTimeout(world.With(context.Background(), l.setup.world), closeWait)
 	defer cancel()
 	l.result = l.Shutdown(ctx)
 	return l.result
@@ -74,7 +74,7 @@ func (l *Lease) Close() error {
 func (l *Lease) Shutdown(ctx context.Context) error {
 	l.once.Do(l.stop)
 	err := l.inTime(ctx, func(ctx context.Context) error {
-		if l.world.Wait(-1, l.done, ctx.Done()) != 0 { // or the keeper might acquire once more
+		if l.setup.world.Wait(-1, l.done, ctx.Done()) != 0 { // or the keeper might acquire once more
 			return ctx.Err()
 		}
 		if err := l.lock(ctx); err != nil {
@@ -110,7 +110,7 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 // The order is the rule: the grant goes before the
 // seal. Otherwise a generator could get it again.
 func (l *Lease) stop() {
-	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
+	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.setup.name, ErrEnded))
 	l.mu.Lock()
 	g, handed, seal := l.use.cur, l.use.handed, l.seal
 	l.drop(nil)
@@ -130,24 +130,24 @@ func (l *Lease) stop() {
 // inTime calls do until it is done, ctx ends, or the
 // grant has run out, even when the store does not answer.
 func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) error {
-	kept := l.kept.Load()
+	kept := l.setup.kept.Load()
 	if kept == nil {
 		return nil
 	}
-	now := l.now()
-	end := l.ticks.layout.TimeOf(kept.until)
+	now := l.setup.now()
+	end := l.setup.ticks.layout.TimeOf(kept.until)
 	if !now.Before(end) {
 		return nil
 	}
-	ctx, cancel := l.world.WithTimeout(world.With(ctx, l.world), end.Sub(now))
+	ctx, cancel := l.setup.world.WithTimeout(world.With(ctx, l.setup.world), end.Sub(now))
 	done := make(chan struct{})
 	var answer error // of a store that may answer after this call
-	l.world.Go(func() {
+	l.setup.world.Go(func() {
 		defer cancel()
 		defer close(done) // first
 		answer = do(ctx)
 	})
-	l.world.Wait(-1, done, ctx.Done())
+	l.setup.world.Wait(-1, done, ctx.Done())
 	var err error
 	select {
 	case <-done:
@@ -156,7 +156,7 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 		err = fmt.Errorf("the store has not answered: %w", ctx.Err())
 	}
 	if err != nil {
-		return fmt.Errorf("lease: %s of namespace %q stays taken until %s: %w", kept, l.name,
+		return fmt.Errorf("lease: %s of namespace %q stays taken until %s: %w", kept, l.setup.name,
 			end.Format(time.RFC3339Nano), err)
 	}
 	return nil
@@ -170,8 +170,8 @@ func (l *Lease) lock(ctx context.Context) error {
 		l.stopOp()
 	}
 	l.mu.Unlock()
-	if l.world.Wait(-1, l.ops, ctx.Done()) != 0 {
-		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.name, ctx.Err())
+	if l.setup.world.Wait(-1, l.ops, ctx.Done()) != 0 {
+		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.setup.name, ctx.Err())
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (o *Options) many(n int) error {
 	switch {
 	case n < 0:
 		return fault.Invalidf("lease: opening %d leases: the number must not be negative", n)
-	case n > 1 && o != nil && (o.Node != nil || o.StickyFile != ""):
+	case n > 1 && (o.Node != nil || o.StickyFile != ""):
 		return fault.Invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
 	}
 	return nil

@@ -191,7 +191,7 @@ func TestNothingToGiveBackAfterTheEnd(t *testing.T) {
 	}{"before": {10_000, 1}, "at the end": {0, 0}, "later": {-5, 0}} {
 		g := stopped(t)
 		g.st.swaps = 0
-		g.now = g.l.ticks.layout.TimeOf(g.c.kept.Load().until - c.before)
+		g.now = g.l.setup.ticks.layout.TimeOf(g.c.kept.Load().until - c.before)
 		g.must(g.l.Shutdown(t.Context()))
 		if g.st.swaps != c.swaps {
 			t.Errorf("%s: %d writes", name, g.st.swaps)

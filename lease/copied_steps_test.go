@@ -40,10 +40,9 @@ func (w resumable) Text() string {
 func on(t *testing.T, w resumable) *stage {
 	t.Helper()
 	g := empty(t, "time=41,node=10,seq=12,epoch=2025-01-01")
-	opts := g.c.opts
-	opts.Node = nil
-	g.c = newClaim(newSetup(w, "n", g.c.scheme, opts), g.st)
-	g.l = newLease(g.c.setup, g.c)
+	n := g.c.settings
+	n.Node = nil
+	g.on(w, g.c.scheme, n)
 	return g
 }
 
@@ -52,17 +51,18 @@ func on(t *testing.T, w resumable) *stage {
 func (g *stage) again(w resumable, processor uint64) *stage {
 	counter, drawn := new(atomic.Uint64), *w.drawn
 	counter.Store(w.counter.Load())
-	c, opts := *g.c, g.c.opts
-	d := &stage{T: g.T, st: g.st, c: &c, now: g.now}
-	opts.clock = clockOf(func() (time.Time, time.Duration) { return d.now, 0 }, g.c.scheme)
-	c.setup = newSetup(resumable{w.World, counter, &drawn, processor}, g.c.name, g.c.scheme, opts)
+	c, n := *g.c, g.c.settings
+	d := &stage{T: g.T, st: g.st, now: g.now}
+	n.Clock = clockOf(func() (time.Time, time.Duration) { return d.now, 0 }, g.c.scheme)
+	d.on(resumable{w.World, counter, &drawn, processor}, g.c.scheme, n)
+	c.setup, d.c = d.c.setup, &c
+	d.l.claim = d.c
 	c.kept.Store(g.c.kept.Load())
 	if g.c.held != nil {
 		h := *g.c.held
 		h.records, h.acked, h.unanswered = slices.Clone(h.records), slices.Clone(h.acked), maps.Clone(h.unanswered)
 		c.held = &h
 	}
-	d.l = newLease(c.setup, &c)
 	d.l.use = g.l.use
 	counter.Add(1)
 	return d
@@ -206,7 +206,7 @@ func TestCopiedAgainWhileForgetting(t *testing.T) {
 	if err := g.l.forget(); !isLost(err) || g.l.trouble == nil {
 		t.Fatal(err)
 	}
-	if !g.l.copied() {
+	if !g.l.setup.copied() {
 		t.Error("an identity that a second copy has counts as this machine's alone")
 	}
 }
@@ -284,8 +284,8 @@ func TestCopiedLessor(t *testing.T) {
 	g.must(err)
 	unit, key := g.l.use.cur.Node, sub.key
 
-	answered, chosen := g.l.opts.clock, false
-	g.l.opts.clock = clockOf(func() (time.Time, time.Duration) { // it looks at the clock after it chose
+	answered, chosen := g.l.setup.Clock, false
+	g.l.setup.Clock = clockOf(func() (time.Time, time.Duration) { // it looks at the clock after it chose
 		if chosen {
 			w.counter.Add(1)
 		}
@@ -303,7 +303,7 @@ func TestCopiedLessor(t *testing.T) {
 			t.Errorf("a copied lessor answers: %v", err)
 		}
 	}
-	g.l.opts.clock = answered
+	g.l.setup.Clock = answered
 	if grant := g.heal(); grant.Node == unit {
 		t.Errorf("the lessor took node %d again", unit)
 	}

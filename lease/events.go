@@ -1,5 +1,12 @@
 package lease
 
+import (
+	"context"
+	"log/slog"
+
+	"github.com/snowfence/snowfence/internal/world"
+)
+
 // Event is something that happened to a lease, for [Options.Events].
 type Event struct {
 	Kind      string // one of the Event constants; also the message in the log
@@ -24,5 +31,42 @@ const (
 )
 
 // reporter keeps what happened until it may be announced. It belongs to the
-// user of the claim.
-type reporter struct{ events []Event }
+// user of a claim.
+type reporter struct {
+	namespace string
+	world     world.World
+	logger    *slog.Logger
+	announced func(Event) // nil for none
+	events    []Event
+}
+
+// report logs an event, and keeps it for announce.
+func (r *reporter) report(kind string, cause error, attrs ...any) {
+	level := slog.LevelWarn
+	if kind == EventRolledBack || kind == EventReplaced {
+		level = slog.LevelError
+	}
+	attrs = append([]any{"namespace", r.namespace}, attrs...)
+	if cause != nil {
+		attrs = append(attrs, "cause", cause)
+	}
+	r.logger.Log(context.Background(), level, kind, attrs...)
+	if r.announced != nil {
+		r.events = append(r.events, Event{kind, r.namespace, cause})
+	}
+}
+
+// announce passes reported events to Options.Events, at the
+// end of an operation, so after the seal. Its goroutine
+// holds no lock, and a slow callback delays no renewal.
+func (r *reporter) announce() {
+	events := r.events
+	if r.events = nil; len(events) == 0 {
+		return
+	}
+	r.world.Go(func() {
+		for _, e := range events {
+			r.announced(e)
+		}
+	})
+}

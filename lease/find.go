@@ -87,13 +87,13 @@ func (f *finder) probe() []int64 {
 		return nil
 	}
 	h := fnv.New64a()
-	h.Write([]byte(f.ns.ID() + f.c.opts.Label))
+	h.Write([]byte(f.ns.ID() + f.c.Label))
 	at := int64(h.Sum64() % uint64(count))
 	n := int64(f.readable())
 	near := min((n+pointed-1)/pointed, count)
 	choose := world.Rand(f.c.world)
 	var nodes []int64
-	add := func(i int64) { nodes = append(nodes, first+i%count*int64(f.c.opts.Nodes)) }
+	add := func(i int64) { nodes = append(nodes, first+i%count*int64(f.c.Nodes)) }
 	for _, i := range choose.Perm(int(near)) {
 		add(at + int64(i))
 	}
@@ -112,7 +112,7 @@ func (f *finder) probe() []int64 {
 // free returns the free blocks around the nodes with a rank up to wait: the
 // best first, none twice.
 func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store.Record, error) {
-	c, k := f.c, int64(f.c.opts.Nodes)
+	c, k := f.c, int64(f.c.Nodes)
 	var ks []store.Key
 	asked := map[int64]bool{}
 	for _, n := range nodes {
@@ -147,8 +147,8 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 func (f *finder) allowed(ctx context.Context, node int64) bool {
 	c := f.c
 	err := c.refused[node]
-	if err == nil && c.opts.Check != nil {
-		if err = c.opts.Check(ctx, node); err != nil && ctx.Err() == nil {
+	if err == nil && c.Check != nil {
+		if err = c.Check(ctx, node); err != nil && ctx.Err() == nil {
 			c.refused[node] = err
 		}
 	}
@@ -159,7 +159,7 @@ func (f *finder) allowed(ctx context.Context, node int64) bool {
 }
 
 func (c *storeClaim) blockKeys(first int64) []store.Key {
-	return blockKeys(c.name, first, c.opts.Nodes, c.unit)
+	return blockKeys(c.name, first, c.Nodes, c.unit)
 }
 
 // blockKeys returns the keys of the units from first on that n nodes are.
@@ -173,12 +173,12 @@ func blockKeys(namespace string, first int64, n int, unit int64) []store.Key {
 
 // within narrows the leasable nodes to those that Options.Within allows.
 func (c *storeClaim) within(ns scope.Namespace) (scope.Namespace, error) {
-	w := c.opts.Within
+	w := c.Within
 	if w == (snowfence.NodeRange{}) {
 		return ns, nil
 	}
 	among := snowfence.NodeRange{From: max(ns.Nodes.From, w.From), Until: min(ns.Nodes.Until, w.Until)}
-	if k := int64(c.opts.Nodes); among.Until-among.From < k {
+	if k := int64(c.Nodes); among.Until-among.From < k {
 		return ns, fault.Invalidf("lease: namespace %q can lease the nodes %d to %d, "+
 			"and fewer than %d of them are in %d to %d, as Options.Within asks: make more leasable, or ask for others",
 			c.name, ns.Nodes.From, ns.Nodes.Until-1, k, w.From, w.Until-1)

@@ -30,7 +30,7 @@ type finder struct {
 }
 
 // block returns the first node of the block around a node.
-func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes) - 1) }
+func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.Nodes) - 1) }
 
 // readable is how many blocks are read in one go.
 func (f *finder) readable() int { return min(max(most/f.c.perBlock(), 1), probed) }
@@ -60,7 +60,7 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 		c := f.c
 		start, count := f.whole()
 		if count > 0 {
-			start += world.Rand(c.world).Int64N(count) * int64(c.opts.Nodes)
+			start += world.Rand(c.world).Int64N(count) * int64(c.Nodes)
 		}
 		who := tally{labels: map[string]int{}}
 		limit := max(paged, c.perBlock())
@@ -98,7 +98,7 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 // whole returns the first node of the first whole block, and how many there
 // are.
 func (f *finder) whole() (first, count int64) {
-	k := int64(f.c.opts.Nodes)
+	k := int64(f.c.Nodes)
 	first = f.block(f.ns.Nodes.From + k - 1)
 	return first, max(f.block(f.ns.Nodes.Until)-first, 0) / k
 }
@@ -106,7 +106,7 @@ func (f *finder) whole() (first, count int64) {
 // listed returns the free blocks among nodes with these records, and up to
 // n without any.
 func (f *finder) listed(rs []store.Record, nodes snowfence.NodeRange, n *int) []ranked {
-	k := int64(f.c.opts.Nodes)
+	k := int64(f.c.Nodes)
 	first, count := f.whole()
 	b, end := max(f.block(nodes.From+k-1), first), min(nodes.Until, first+count*k)
 	var out []ranked
@@ -147,7 +147,7 @@ func (f *finder) listed(rs []store.Record, nodes snowfence.NodeRange, n *int) []
 // and no node was free. A few nodes are read each time.
 func (f *finder) scannedLately() bool {
 	c := f.c
-	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.world.Now().Sub(c.scanned) < c.opts.TTL
+	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.world.Now().Sub(c.scanned) < c.TTL
 }
 
 // rank orders free blocks. First come the label's own last blocks, the
@@ -164,7 +164,7 @@ func (f *finder) rank(rs []store.Record) rank {
 	labelled := false
 	for _, r := range rs {
 		last = max(last, f.ns.FloorOf(r))
-		labelled = labelled || r.Label == f.c.opts.Label
+		labelled = labelled || r.Label == f.c.Label
 	}
 	switch wait := f.wait(rs); {
 	case wait > 1:

@@ -38,7 +38,7 @@ func TestNodesWithin(t *testing.T) {
 		{5, 11, 1, 10, 10},
 	} {
 		g := empty(t, withRollback)
-		g.l.opts.Within, g.l.opts.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
+		g.l.setup.Within, g.l.setup.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
 		ns, err := g.c.within(scope.Namespace{Name: "n", Nodes: snowfence.NodeRange{From: 10, Until: 21}})
 		if c.first == 0 {
 			if err == nil {
@@ -109,8 +109,8 @@ func TestWaitForANode(t *testing.T) {
 // and its grant would not begin much later than another node's.
 func TestNodesThatAreTaken(t *testing.T) {
 	g, f := found(t, 0, 0)
-	f.now = g.l.ticks.layout.TickOf(g.now)
-	target := g.l.ticks.target(g.now)
+	f.now = g.l.setup.ticks.layout.TickOf(g.now)
+	target := g.l.setup.ticks.target(g.now)
 	const other = "other.1"
 	for name, c := range map[string]struct {
 		floor int64
@@ -150,7 +150,7 @@ func TestCheckOfANode(t *testing.T) {
 	}
 	var answer error
 	asked := 0
-	g.l.opts.Check = func(context.Context, int64) error { asked++; return answer }
+	g.l.setup.Check = func(context.Context, int64) error { asked++; return answer }
 	if !f.allowed(t.Context(), 1) || asked != 1 || f.check != nil || len(g.c.refused) != 0 {
 		t.Errorf("allowed: asked %d times, refused %v, %v", asked, g.c.refused, f.check)
 	}
@@ -213,7 +213,7 @@ func TestProbe(t *testing.T) {
 		"of none":       {16, 0, 0, 1, 30},
 	} {
 		g, f := found(t, 0, 0)
-		g.c.opts.Nodes, f.ns.Nodes = c.block, snowfence.NodeRange{From: c.first, Until: c.last + 1}
+		g.c.Nodes, f.ns.Nodes = c.block, snowfence.NodeRange{From: c.first, Until: c.last + 1}
 		again := map[int64]bool{}
 		for range 3 {
 			nodes := f.probe()
@@ -241,7 +241,7 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 	for _, free := range []int64{-1, 0, 4092, 4096, 8188, 9996} {
 		for range 4 { // from different places on
 			g, f := found(t, 1000, 0)
-			g.c.opts.Nodes, f.ns.Nodes = 4, snowfence.NodeRange{Until: 10_000}
+			g.c.Nodes, f.ns.Nodes = 4, snowfence.NodeRange{Until: 10_000}
 			var writes []store.Write
 			for node := range int64(10_000) {
 				if node%4 == 1 || node&^3 == free {
@@ -293,7 +293,7 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 				if g.c.taken == nil || g.c.taken.Held != last+1 {
 					t.Errorf("%+v", g.c.taken)
 				}
-				time.Sleep(g.c.opts.TTL / 4)
+				time.Sleep(g.c.TTL / 4)
 			}
 			if scans != want {
 				t.Errorf("%d nodes: all were read %d times, not %d", last+1, scans, want)
@@ -308,7 +308,7 @@ func TestNobodyIsFree(t *testing.T) {
 	g := empty(t, "time=41,node=3,seq=12,epoch=2025-01-01")
 	for i, label := range []string{"many", "many", "b", "c", "d", "e", "f"} {
 		node := int64(i)
-		l, err := Open(t.Context(), g.st, "n", g.l.scheme, &Options{Node: &node, Label: label})
+		l, err := Open(t.Context(), g.st, "n", g.l.setup.scheme, &Options{Node: &node, Label: label})
 		g.must(err)
 		t.Cleanup(l.Orphan)
 	}
@@ -324,7 +324,7 @@ func TestNobodyIsFree(t *testing.T) {
 		},
 		{Options{Within: snowfence.NodeRange{Until: 3}}, []string{"all 3 nodes from 0 to 2", "3 are held by many (2), b (1);", "or widen Options.Within"}},
 	} {
-		_, err := Open(t.Context(), g.st, "n", g.l.scheme, &c.o)
+		_, err := Open(t.Context(), g.st, "n", g.l.setup.scheme, &c.o)
 		var taken *TakenError
 		if !errors.As(err, &taken) || !errors.Is(err, ErrTaken) || errors.Is(err, broken) != (c.o.Check != nil) {
 			t.Fatalf("%v", err)
@@ -344,7 +344,7 @@ func TestRankOfABlock(t *testing.T) {
 	r := func(label string, until int64) store.Record {
 		return store.Record{Nonce: "x", Generation: 3, Label: label, Until: until}
 	}
-	own := g.l.opts.Label
+	own := g.l.setup.Label
 	for _, c := range []struct {
 		of   []store.Record
 		want rank

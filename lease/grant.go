@@ -76,18 +76,18 @@ func (t ticks) reach(ns scope.Namespace, now time.Time) int64 {
 
 // now returns the time that leases go by.
 func (s *setup) now() time.Time {
-	now, _ := s.opts.clock.Time()
+	now, _ := s.Clock.Time()
 	return now
 }
 
 // clock returns the time for leasing ticks. It is [ErrSkew]
 // if the clock and the store's differ by more than allowed.
 func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
-	now, err := fault.CheckedClock(ctx, c.st, c.now, c.opts.MaxSkew)
+	now, err := fault.CheckedClock(ctx, c.st, c.now, c.MaxSkew)
 	if !errors.Is(err, ErrSkew) {
 		return now, err
 	}
-	wall, wrong := fault.CheckedClock(ctx, c.st, c.opts.clock.Wall, c.opts.MaxSkew)
+	wall, wrong := fault.CheckedClock(ctx, c.st, c.Clock.Wall, c.MaxSkew)
 	if wrong != nil {
 		return now, err
 	}
@@ -101,7 +101,7 @@ func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
 // Invariant: floors and the word of the generator only rise, so the time
 // decides no uniqueness.
 func (s *setup) correct(by time.Duration) {
-	s.opts.clock.Correct()
-	s.opts.Logger.Info("the clock was ahead and is right again: new IDs have its time",
-		"namespace", s.name, "label", s.opts.Label, "ahead", by.Round(time.Millisecond))
+	s.Clock.Correct()
+	s.Logger.Info("the clock was ahead and is right again: new IDs have its time",
+		"namespace", s.name, "label", s.Label, "ahead", by.Round(time.Millisecond))
 }

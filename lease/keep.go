@@ -15,14 +15,14 @@ import (
 )
 
 // newLease returns a lease that has no grant yet.
-func newLease(s *setup, c claim) *Lease {
+func newLease(s *setup, c claim, r *reporter, idle time.Duration) *Lease {
 	l := &Lease{
-		setup: s, claim: c, ops: make(chan struct{}, 1),
+		setup: s, claim: c, reports: r, idle: idle, ops: make(chan struct{}, 1),
 		done: make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
 		demand: demand{want: true, need: -1, used: s.world.Now()},
 		pace:   pace{most: math.MaxInt64},
 		unpin:  func() {},
-		told:   s.opts.clock.Corrections(),
+		told:   s.Clock.Corrections(),
 	}
 	l.unlock()
 	l.life, l.end = context.WithCancelCause(world.With(context.Background(), s.world))
@@ -32,21 +32,21 @@ func newLease(s *setup, c claim) *Lease {
 // begin keeps a lease from its first grant on.
 func (l *Lease) begin(g snowfence.Grant) {
 	l.publish(g)
-	l.pace.renewed = l.world.Now()
+	l.pace.renewed = l.setup.world.Now()
 	l.pace.renewAt = l.next(l.pace.renewed)
-	l.world.Go(l.keep)
+	l.setup.world.Go(l.keep)
 }
 
 // next returns when to renew: a third of the ttl later, give or take a
 // tenth, so that holders do not fall into step.
 func (l *Lease) next(now time.Time) time.Time {
 	third := min(l.ttl()/3, l.pace.most)
-	return now.Add(third - third/10 + l.random(third/5+1))
+	return now.Add(third - third/10 + l.setup.random(third/5+1))
 }
 
 // ttl returns the ttl that a server gave last, or that the lease has over a
 // store.
-func (l *Lease) ttl() time.Duration { return cmp.Or(time.Duration(l.given.Load()), l.opts.TTL) }
+func (l *Lease) ttl() time.Duration { return cmp.Or(time.Duration(l.setup.given.Load()), l.setup.TTL) }
 
 // keep renews and heals the lease until its life ends. The store
 // is called in another goroutine, because its stack gets deep
@@ -58,14 +58,14 @@ func (l *Lease) keep() {
 		wait := l.plan()
 		if wait <= 0 {
 			over := make(chan struct{})
-			l.world.Go(func() {
+			l.setup.world.Go(func() {
 				defer close(over)
 				l.attend()
 			})
-			l.world.Wait(-1, over)
+			l.setup.world.Wait(-1, over)
 			continue
 		}
-		l.world.Wait(wait, l.kicked, l.life.Done())
+		l.setup.world.Wait(wait, l.kicked, l.life.Done())
 	}
 }
 
@@ -74,23 +74,23 @@ func (l *Lease) keep() {
 func (l *Lease) plan() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.demand.want || l.world.Now().Sub(l.demand.used) >= l.opts.Idle {
+	if !l.demand.want || l.setup.world.Now().Sub(l.demand.used) >= l.idle {
 		return time.Hour
 	}
-	if l.copied() {
+	if l.setup.copied() {
 		return 0
 	}
 	if l.use.cur == nil {
-		return l.pace.earliest.Sub(l.world.Now())
+		return l.pace.earliest.Sub(l.setup.world.Now())
 	}
-	wait := l.pace.renewAt.Sub(l.world.Now())
+	wait := l.pace.renewAt.Sub(l.setup.world.Now())
 	if need := max(l.demand.need, l.use.cur.From); need >= l.use.cur.Until {
 		// The grant is used up, or begins ahead of the clock: renew once
 		// one ttl reaches past it.
-		now := l.now()
-		ready := max(l.pace.earliest.Sub(l.world.Now()), 0)
-		if need >= l.ticks.target(now) {
-			ready = max(ready, l.ticks.layout.TimeOf(need+1).Sub(now.Add(l.opts.TTL)))
+		now := l.setup.now()
+		ready := max(l.pace.earliest.Sub(l.setup.world.Now()), 0)
+		if need >= l.setup.ticks.target(now) {
+			ready = max(ready, l.setup.ticks.layout.TimeOf(need+1).Sub(now.Add(l.setup.TTL)))
 		}
 		wait = min(wait, ready)
 	}
@@ -99,18 +99,18 @@ func (l *Lease) plan() time.Duration {
 
 // attend renews the hold, or acquires one, once.
 func (l *Lease) attend() {
-	began := l.world.Now()
-	if l.world.Wait(-1, l.ops, l.life.Done()) != 0 {
+	began := l.setup.world.Now()
+	if l.setup.world.Wait(-1, l.ops, l.life.Done()) != 0 {
 		return
 	}
 	defer l.unlock()
 	l.mu.Lock()
 	want, before := l.demand.want, l.use.cur
-	limit := l.opts.TTL
+	limit := l.setup.TTL
 	if before != nil { // until the next renewal is due; an acquisition may look at many nodes
 		limit = min(l.ttl()/3, l.pace.most)
 	}
-	ctx, cancel := l.world.WithTimeout(l.life, max(limit, time.Second))
+	ctx, cancel := l.setup.world.WithTimeout(l.life, max(limit, time.Second))
 	defer cancel()
 	l.stopOp = cancel
 	l.mu.Unlock()
@@ -173,25 +173,25 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	l.mu.Unlock()
 	switch {
 	case err == nil && failures > 0: // whoever sees the warning sees its end
-		l.opts.Logger.Warn("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures", failures)
+		l.setup.Logger.Warn("lease renewed again", "namespace", l.setup.name, "label", l.setup.Label, "failures", failures)
 	case tell:
-		l.report(EventLate, err, "label", l.opts.Label, "failures", failures+1)
+		l.reports.report(EventLate, err, "label", l.setup.Label, "failures", failures+1)
 	}
 }
 
 // succeeded notes a renewal or an acquisition. mu is held.
 func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
-	now := l.world.Now()
+	now := l.setup.world.Now()
 	l.trouble, l.pace.failures, l.pace.quiet, l.pace.tellAt = nil, 0, 0, time.Time{}
 	if before != nil && l.pace.renewAt.Before(began) {
 		began = l.pace.renewAt
 	}
 	l.pace.renewed, l.pace.took = now, now.Sub(began)
 	l.pace.renewAt = l.next(now)
-	l.pace.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
+	l.pace.earliest = now.Add(min(l.setup.TTL/100, 20*time.Millisecond))
 	if l.use.cur != nil && before != nil && *l.use.cur == *before {
 		// The renewal gained no tick, as when the clock is behind.
-		l.pace.earliest = now.Add(min(l.opts.TTL/10, 400*time.Millisecond))
+		l.pace.earliest = now.Add(min(l.setup.TTL/10, 400*time.Millisecond))
 	}
 }
 
@@ -199,8 +199,8 @@ func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
 // tell is whether the log needs a line about it. mu is held.
 func (l *Lease) failed(err error) (tell bool) {
 	l.trouble = err
-	now := l.world.Now()
-	l.pace.earliest = now.Add(l.backoff(l.pace.failures))
+	now := l.setup.world.Now()
+	l.pace.earliest = now.Add(l.setup.backoff(l.pace.failures))
 	l.pace.renewAt = l.pace.earliest
 	if tell = !now.Before(l.pace.tellAt); tell {
 		l.pace.quiet = max(2*l.pace.quiet, time.Second) // an outage does not flood the log
@@ -209,7 +209,7 @@ func (l *Lease) failed(err error) (tell bool) {
 	l.pace.failures++
 	l.wakeWaiters() // waiting callers learn of the trouble when they give up
 	if fatal(err) {
-		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.name, ErrEnded, err))
+		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.setup.name, ErrEnded, err))
 	}
 	return tell
 }
@@ -237,7 +237,7 @@ func (l *Lease) sealIfLost(err error) error {
 		seal()
 	}
 	if had {
-		l.report(EventLost, err, "label", l.opts.Label)
+		l.reports.report(EventLost, err, "label", l.setup.Label)
 	}
 	return err
 }
@@ -252,16 +252,16 @@ func fatal(err error) bool {
 // a copy it does nothing and returns nil. Nothing is given back: it runs
 // out. It needs ops.
 func (l *Lease) forget() error {
-	if !l.copied() {
+	if !l.setup.copied() {
 		return nil
 	}
-	m := l.world.Machine() // first: an identity that is made before a resumption is in both copies
+	m := l.setup.world.Machine() // first: an identity that is made before a resumption is in both copies
 	l.claim.forget()
 	l.mu.Lock()
 	l.use.spent, l.use.owed = false, nil
 	l.mu.Unlock()
 	err := l.sealIfLost(&lostError{fmt.Errorf("lease: namespace %q: the machine was resumed from a snapshot, and a "+
-		"copy of it may have the same node", l.name)})
-	l.machine.Store(&m) // last: until here no caller gets a grant
+		"copy of it may have the same node", l.setup.name)})
+	l.setup.machine.Store(&m) // last: until here no caller gets a grant
 	return err
 }

@@ -62,8 +62,8 @@ func TestWhenALeaseIsAttended(t *testing.T) {
 		g := empty(t, spec)
 		p := g.pace()
 		l := g.l
-		l.opts.Idle, l.opts.TTL = time.Minute, ttl
-		target := l.ticks.target(g.now)
+		l.idle, l.setup.TTL = time.Minute, ttl
+		target := l.setup.ticks.target(g.now)
 		l.use.cur = &snowfence.Grant{Node: 5, From: target - 100, Until: target}
 		l.demand.used, l.pace.renewAt = p.now, p.now.Add(5*time.Second)
 		c.set(l, p.now, target)
@@ -215,9 +215,9 @@ func attending(t *testing.T) {
 	// A lessor, and a ttl that is too short to wait for a store.
 	g := holding(t)
 	p := g.pace()
-	g.l.opts.TTL, g.l.pace.most = time.Hour, 7*time.Second
+	g.l.setup.TTL, g.l.pace.most = time.Hour, 7*time.Second
 	g.l.attend()
-	g.l.opts.TTL = 20 * time.Millisecond
+	g.l.setup.TTL = 20 * time.Millisecond
 	g.l.attend()
 	if want := []time.Duration{7 * time.Second, time.Second}; !slices.Equal(p.limits, want) {
 		t.Errorf("time limits of %v, not %v", p.limits, want)
@@ -278,7 +278,7 @@ func TestNotesOfALease(t *testing.T) {
 		g := empty(t, withRollback)
 		p := g.pace()
 		l := g.l
-		l.opts.TTL, l.use.cur, l.pace.renewAt = c.ttl, c.cur, p.now.Add(-time.Second-c.due)
+		l.setup.TTL, l.use.cur, l.pace.renewAt = c.ttl, c.cur, p.now.Add(-time.Second-c.due)
 		l.trouble, l.pace.failures = errSilent, 3
 		l.note(nil, c.before, p.now.Add(-time.Second))
 		if l.trouble != nil || l.pace.failures != 0 || l.pace.renewed != p.now || l.pace.took != c.took ||
@@ -295,7 +295,7 @@ func TestNotesOfALease(t *testing.T) {
 	g := empty(t, withRollback)
 	p := g.pace()
 	var log strings.Builder
-	g.l.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	g.logTo(slog.NewTextHandler(&log, nil))
 	g.l.note(nil, nil, p.now)
 	for i := range 9 {
 		changed := g.l.changed
@@ -417,7 +417,7 @@ func TestLogHandlersMayAskTheLease(t *testing.T) {
 	g := holding(t)
 	p := g.pace()
 	log := &askingLog{Handler: slog.DiscardHandler, t: t, lease: g.l}
-	g.l.opts.Logger = slog.New(log)
+	g.logTo(log)
 	g.l.note(errSilent, nil, p.now)
 	g.l.note(nil, nil, p.now)
 	g.l.note(store.ErrReplaced, nil, p.now)
@@ -432,7 +432,7 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 		g := holding(t)
 		g.pace()
 		var steps []string
-		g.l.opts.Logger = slog.New(order{slog.DiscardHandler, &steps})
+		g.logTo(order{slog.DiscardHandler, &steps})
 		_, err := g.l.Bind(func() int64 { steps = append(steps, "sealed"); return 0 })
 		g.must(err)
 		g.handed()
@@ -454,7 +454,7 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 func TestWhoWaitsLooksAtTheClock(t *testing.T) {
 	g := empty(t, "twitter")
 	g.now = g.now.Add(time.Hour)
-	if _, err := g.l.Grant(over(t), g.tick(0)); err == nil || !g.l.now().Equal(g.now) {
-		t.Errorf("%v; the lease's time is %v, want %v", err, g.l.now(), g.now)
+	if _, err := g.l.Grant(over(t), g.tick(0)); err == nil || !g.l.setup.now().Equal(g.now) {
+		t.Errorf("%v; the lease's time is %v, want %v", err, g.l.setup.now(), g.now)
 	}
 }

@@ -21,7 +21,10 @@ import (
 // Its claim gets grants from a store or a server. The lease decides when to
 // ask for one, which caller uses it, and which generator to seal.
 type Lease struct {
-	*setup
+	setup   *setup
+	reports *reporter
+	idle    time.Duration // Options.Idle
+
 	ops   chan struct{} // semaphore of one: hold it to use claim
 	claim claim
 
@@ -74,7 +77,7 @@ type pace struct {
 }
 
 // Scheme implements [snowfence.Fence].
-func (l *Lease) Scheme() *snowfence.Scheme { return l.scheme }
+func (l *Lease) Scheme() *snowfence.Scheme { return l.setup.scheme }
 
 // Bind implements [snowfence.Binder].
 func (l *Lease) Bind(seal func() int64) (func(), error) {
@@ -83,7 +86,7 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	if l.seal != nil {
 		return nil, snowfence.ErrBound
 	}
-	l.seal, l.told = seal, l.opts.clock.Corrections()
+	l.seal, l.told = seal, l.setup.Clock.Corrections()
 	l.retire()
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
@@ -116,8 +119,8 @@ func (l *Lease) Held(after int64) (snowfence.Grant, bool) {
 // hand notes the demand for a grant past after, and gives it out if there
 // is one. mu is held.
 func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
-	l.demand.used, l.demand.want = l.world.Now(), true
-	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) || l.copied() {
+	l.demand.used, l.demand.want = l.setup.world.Now(), true
+	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) || l.setup.copied() {
 		return snowfence.Grant{}, false
 	}
 	l.use.handed = true
@@ -129,9 +132,9 @@ func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 // renewal or another grant. Its error says what prevents one, and matches
 // snowfence.ErrFenced or [ErrEnded].
 func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
-	if after > l.scheme.MaxTick() {
+	if after > l.setup.scheme.MaxTick() {
 		return snowfence.Grant{}, fmt.Errorf("lease: namespace %q: %w: it ended at %s",
-			l.name, snowfence.ErrLifetime, l.ticks.layout.EndOfLife().Format(time.RFC3339))
+			l.setup.name, snowfence.ErrLifetime, l.setup.ticks.layout.EndOfLife().Format(time.RFC3339))
 	}
 	for {
 		l.mu.Lock()
@@ -139,8 +142,8 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 			l.mu.Unlock()
 			return g, nil
 		}
-		l.opts.clock.Sync() // what the generator's clock saw, so that both are corrected
-		corrections := l.opts.clock.Corrections()
+		l.setup.Clock.Sync() // what the generator's clock saw, so that both are corrected
+		corrections := l.setup.Clock.Corrections()
 		if l.told != corrections { // the clock that after is from, too
 			l.told, l.demand.need = corrections, -1
 			l.mu.Unlock()
@@ -156,7 +159,7 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 		if ctx.Err() != nil {
 			return snowfence.Grant{}, l.fenced(trouble, ctx.Err())
 		}
-		l.world.Wait(-1, changed, l.life.Done(), ctx.Done())
+		l.setup.world.Wait(-1, changed, l.life.Done(), ctx.Done())
 	}
 }
 
@@ -172,17 +175,17 @@ func (l *Lease) fenced(trouble, ended error) error {
 	case g != nil && g.Until <= g.From:
 		trouble = fmt.Errorf("node %d has its first tick at %s, because a clock was ahead, the layout was changed, or "+
 			"the store was rolled back or moved: wait until then",
-			g.Node, l.ticks.layout.TimeOf(g.From).UTC().Format(time.RFC3339))
+			g.Node, l.setup.ticks.layout.TimeOf(g.From).UTC().Format(time.RFC3339))
 	default:
 		trouble = errors.New("the store has not acknowledged a later grant yet")
 	}
-	return fault.Mark(fmt.Errorf("lease: namespace %q: %w: %w", l.name, snowfence.ErrFenced, trouble), ended)
+	return fault.Mark(fmt.Errorf("lease: namespace %q: %w: %w", l.setup.name, snowfence.ErrFenced, trouble), ended)
 }
 
 // Orphan ends the lease without giving the node back. The generator may use
 // the grant until it ends, and the node stays taken until then.
 func (l *Lease) Orphan() {
-	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.name, ErrEnded))
+	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.setup.name, ErrEnded))
 	l.unpin() // so that the store can be closed at once
 }
 
@@ -233,7 +236,7 @@ func (l *Lease) wakeWaiters() {
 }
 
 func (l *Lease) unlock() {
-	l.announce()
+	l.reports.announce()
 	l.ops <- struct{}{}
 }
 

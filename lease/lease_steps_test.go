@@ -60,7 +60,7 @@ func TestGrantFromMemory(t *testing.T) {
 		}
 	}
 	g.l.use.cur.From = from
-	last := g.l.scheme.MaxTick()
+	last := g.l.setup.scheme.MaxTick()
 	g.l.use.cur.Until = last + 1
 	if grant, err := g.l.Grant(over(t), last); err != nil || grant.Until != last+1 {
 		t.Errorf("the last tick: %+v, %v", grant, err)
@@ -143,13 +143,13 @@ func TestOpenOrNot(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := empty(t, withRollback)
 			p := &pinned{scripted: g.st}
-			o := g.l.opts
+			o := g.o
 			c.hurt(p, &o)
 			var st store.Store = p
 			if c.nils {
 				st = nil
 			}
-			l, err := Open(t.Context(), st, "n", g.l.scheme, &o)
+			l, err := Open(t.Context(), st, "n", g.l.setup.scheme, &o)
 			switch {
 			case c.want == nil && (err != nil || !l.Status().Held || l.Status().Renewed.IsZero() || p.open != 1):
 				t.Errorf("%s: %v", name, err)

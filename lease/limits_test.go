@@ -29,7 +29,7 @@ func TestFit(t *testing.T) {
 		{ns: limits{time.Hour, time.Minute}, asked: limits{time.Hour, time.Minute + 1}},
 	} {
 		ns := scope.Namespace{Name: "n", MaxTTL: c.ns.ttl, MaxSkew: c.ns.skew}
-		ttl, skew, err := fit(ns, Options{TTL: c.asked.ttl, MaxSkew: c.asked.skew})
+		ttl, skew, err := fit(ns, settings{TTL: c.asked.ttl, MaxSkew: c.asked.skew})
 		got := limits{ttl, skew}
 		if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrInvalid) || c.ok && got != c.want {
 			t.Errorf("%v of %v: %v, %v", c.asked, c.ns, got, err)
@@ -93,7 +93,7 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 	} {
 		g := empty(t, withRollback)
 		op := scope.Namespaces(g.st)
-		_, err := Open(t.Context(), g.st, "n", g.l.scheme, &o)
+		_, err := Open(t.Context(), g.st, "n", g.l.setup.scheme, &o)
 		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "(snowfence namespace change n "+what+")") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -101,7 +101,7 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 		if _, err := op.Change(t.Context(), "n", nil, more); err != nil {
 			t.Fatal(err)
 		}
-		l, err := Open(t.Context(), g.st, "n", g.l.scheme, &o)
+		l, err := Open(t.Context(), g.st, "n", g.l.setup.scheme, &o)
 		if err != nil {
 			t.Fatalf("%s: as advised: %v", what, err)
 		}
@@ -116,7 +116,7 @@ func TestLimitsBeforeTheEpoch(t *testing.T) {
 	g.now = time.Unix(0, 0)
 	ns, err := g.namespace().Raise(t.Context(), g.st, g.now, "one", 0, 0)
 	g.must(err)
-	if reach := g.l.ticks.reach(ns, g.now); reach != 2 || ns.Floor != 3 {
+	if reach := g.l.setup.ticks.reach(ns, g.now); reach != 2 || ns.Floor != 3 {
 		t.Errorf("used are ticks below %d, and a floor is %d", reach, ns.Floor)
 	}
 }
@@ -126,12 +126,12 @@ func TestLimitsBeforeTheEpoch(t *testing.T) {
 func TestSettledLimits(t *testing.T) {
 	ns := scope.Namespace{Name: "n", MaxTTL: 3 * time.Second, MaxSkew: 2 * time.Second}
 	for _, asked := range []limits{{}, {ttl: time.Second}, {skew: time.Second}, {time.Second, time.Second}} {
-		c := &storeClaim{setup: &setup{opts: Options{TTL: asked.ttl, MaxSkew: asked.skew}}}
+		c := &storeClaim{setup: &setup{settings: settings{TTL: asked.ttl, MaxSkew: asked.skew}}}
 		c.ticks.ttl = asked.ttl
 		want := limits{cmp.Or(asked.ttl, ns.MaxTTL), cmp.Or(asked.skew, ns.MaxSkew)}
-		if err := c.settle(ns); err != nil || c.opts.TTL != want.ttl || c.opts.MaxSkew != want.skew ||
+		if err := c.settle(ns); err != nil || c.TTL != want.ttl || c.MaxSkew != want.skew ||
 			c.ticks.ttl != want.ttl {
-			t.Errorf("%v: %v, %v, ticks %v, %v", asked, c.opts.TTL, c.opts.MaxSkew, c.ticks.ttl, err)
+			t.Errorf("%v: %v, %v, ticks %v, %v", asked, c.TTL, c.MaxSkew, c.ticks.ttl, err)
 		}
 	}
 }
@@ -146,8 +146,8 @@ func TestPlanOfAGrantAhead(t *testing.T) {
 	} {
 		from := g.tick(ahead)
 		g.l.use.cur = &snowfence.Grant{Node: 5, From: from, Until: from}
-		g.l.demand.need, g.l.demand.used = -1, g.l.world.Now()
-		g.l.pace.renewAt, g.l.pace.earliest = g.l.world.Now().Add(time.Hour), g.l.world.Now()
+		g.l.demand.need, g.l.demand.used = -1, g.l.setup.world.Now()
+		g.l.pace.renewAt, g.l.pace.earliest = g.l.setup.world.Now().Add(time.Hour), g.l.setup.world.Now()
 		if wait := g.l.plan(); wait > want || wait < want-time.Minute {
 			t.Errorf("%v ahead: renewed in %v, not %v", ahead, wait, want)
 		}

@@ -17,12 +17,13 @@ import (
 func (g *stage) heard(hear func(e Event)) func() []string {
 	var kinds []string
 	turn := make(chan struct{}, 1) // calls may overlap
-	g.l.opts.Events = func(e Event) {
+	g.o.Events = func(e Event) {
 		hear(e)
 		turn <- struct{}{}
 		kinds = append(kinds, e.Kind)
 		<-turn
 	}
+	g.l.reports.announced = g.o.Events
 	return func() []string {
 		synctest.Wait()
 		return kinds
@@ -43,7 +44,7 @@ func TestEventsOfALoss(t *testing.T) {
 			g := holding(t)
 			g.pace()
 			var log strings.Builder
-			g.l.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			g.logTo(slog.NewTextHandler(&log, nil))
 			var sealed atomic.Bool
 			returned := make(chan struct{})
 			_, err := g.l.Bind(func() int64 { sealed.Store(true); return 0 })
@@ -126,7 +127,7 @@ func TestEventsOfAcquiring(t *testing.T) {
 			g.st.id = "two"
 			kinds := g.heard(func(Event) {})
 			var log strings.Builder
-			o := g.l.opts
+			o := g.o
 			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			g.must(acquire(g, &o))
 			if got := kinds(); !slices.Equal(got, []string{EventReplaced, EventFloorRaised}) {

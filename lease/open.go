@@ -25,11 +25,16 @@ func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Sc
 	if err := fault.Check(st, namespace, s); err != nil {
 		return nil, err
 	}
-	opts, err := o.normal(s)
+	if o == nil {
+		o = &Options{}
+	}
+	settings, err := o.settings(s).normal(s)
 	if err != nil {
 		return nil, err
 	}
-	c := newClaim(newSetup(world.From(ctx), namespace, s, opts), st)
+	w := world.From(ctx)
+	r := o.reporter(w, namespace, settings.Logger)
+	c := newClaim(newSetup(w, namespace, s, settings, r.report), st)
 	unpin, err := pin(ctx, st, namespace)
 	if err != nil {
 		return nil, err
@@ -39,12 +44,12 @@ func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Sc
 	if err == nil {
 		g, err = firstGrant(ctx, c.setup, c)
 	}
-	c.announce()
+	r.announce()
 	if err != nil {
 		unpin()
 		return nil, err
 	}
-	l := newLease(c.setup, c)
+	l := newLease(c.setup, c, r, o.idle())
 	l.unpin = unpin
 	l.begin(g)
 	return l, nil
@@ -66,15 +71,15 @@ func firstGrant(ctx context.Context, s *setup, c claim) (none snowfence.Grant, _
 		var taken *TakenError
 		switch {
 		case errors.Is(err, ErrTaken):
-			if !s.opts.Wait {
+			if !s.Wait {
 				return none, err
 			}
 			before, failures = err, 0
-			wait = s.opts.TTL/10 + s.backoff(8) // a holder may give back any time
+			wait = s.TTL/10 + s.backoff(8) // a holder may give back any time
 			if errors.As(err, &taken) && taken.NextFree > 0 {
 				wait = min(wait, taken.NextFree+s.backoff(0))
 			}
-			s.opts.Logger.Info("waiting for a free node", "namespace", s.name, "label", s.opts.Label, "cause", err)
+			s.Logger.Info("waiting for a free node", "namespace", s.name, "label", s.Label, "cause", err)
 		case !isLost(err) && !errors.Is(err, store.ErrLost) || failures > 20:
 			if ctx.Err() == nil {
 				err = errors.Join(err, c.giveBack(ctx, nil)) // what it may have left in the store
@@ -106,7 +111,10 @@ func Keep(
 	if err := fault.CheckName(namespace); err != nil {
 		return nil, err
 	}
-	opts, err := o.normal(s)
+	if o == nil {
+		o = &Options{}
+	}
+	settings, err := o.settings(s).normal(s)
 	if err == nil {
 		err = o.many(n)
 	}
@@ -114,11 +122,11 @@ func Keep(
 		return nil, err
 	}
 	leases := make([]*Lease, n)
-	if leases[0], err = keepNear(ctx, server, namespace, s, opts, nil); err == nil {
+	if leases[0], err = keepNear(ctx, server, namespace, s, settings, o, nil); err == nil {
 		g := leases[0].Status().Grant
 		err = each(n-1, servedTogether, func(i int) (err error) {
 			node := (g.Node + int64(i+1)*g.Nodes) % s.Nodes()
-			leases[i+1], err = keepNear(ctx, server, namespace, s, leases[0].opts, &node)
+			leases[i+1], err = keepNear(ctx, server, namespace, s, leases[0].setup.settings, o, &node)
 			return err
 		})
 	}
@@ -138,22 +146,24 @@ const servedTogether = 256
 
 // keepNear keeps one lease, and asks for a node first; nil means none.
 func keepNear(
-	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, opts Options, node *int64,
+	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, n settings, o *Options, node *int64,
 ) (*Lease, error) {
-	asked := opts.TTL
-	opts.TTL, opts.MaxSkew = cmp.Or(asked, scope.DefaultTTL), cmp.Or(opts.MaxSkew, scope.DefaultTTL)
+	asked := n.TTL
+	n.TTL, n.MaxSkew = cmp.Or(asked, scope.DefaultTTL), cmp.Or(n.MaxSkew, scope.DefaultTTL)
+	w := world.From(ctx)
+	r := o.reporter(w, namespace, n.Logger)
 	c := &serverClaim{
-		setup: newSetup(world.From(ctx), namespace, s, opts), server: server, asked: asked, near: node,
+		setup: newSetup(w, namespace, s, n, r.report), server: server, asked: asked, near: node,
 		avoid: map[int64]bool{},
 	}
 	g, err := firstGrant(ctx, c.setup, c)
-	c.announce()
+	r.announce()
 	if err != nil {
 		return nil, err
 	}
 	ttl := time.Duration(c.given.Load())
-	c.opts.TTL, c.ticks.ttl = ttl, ttl // nothing reads them before the lease begins
-	l := newLease(c.setup, c)
+	c.TTL, c.ticks.ttl = ttl, ttl // nothing reads them before the lease begins
+	l := newLease(c.setup, c, r, o.idle())
 	l.begin(g)
 	return l, nil
 }

@@ -1,17 +1,14 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/clock"
-	"github.com/snowfence/snowfence/lease/internal/fault"
-	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -114,8 +111,7 @@ type Options struct {
 	// clock, until the store's clock shows that it was ahead before.
 	// Layouts with rollback bits are the exception: their IDs have the time
 	// of the clock. The pace of renewals always follows the system.
-	Time  snowfence.TimeSource
-	clock *clock.Clock // of Time
+	Time snowfence.TimeSource
 
 	// Logger logs what happens to the lease. Nil logs warnings and errors
 	// to slog.Default.
@@ -128,75 +124,29 @@ type Options struct {
 	Events func(Event)
 }
 
-// longestLabel is the length of a label that every store keeps.
-const longestLabel = 128
-
-// normal returns the options with their defaults, checked.
-func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
-	var n Options
-	if o != nil {
-		n = *o
+// settings returns what a claim needs of the options, for leases of a
+// scheme.
+func (o *Options) settings(s *snowfence.Scheme) settings {
+	logger := o.Logger
+	if logger == nil {
+		logger = store.Warnings(slog.Default())
 	}
-	if n.Nodes == 0 {
-		n.Nodes = 1
+	return settings{
+		TTL: o.TTL, MaxSkew: o.MaxSkew, Node: o.Node, Guard: o.Guard, Within: o.Within, StickyFile: o.StickyFile,
+		Nodes: o.Nodes, Label: o.Label, Wait: o.Wait, Create: o.Create, Check: o.Check, Clock: clockOf(o.Time, s),
+		Logger: logger,
 	}
-	if n.Idle == 0 {
-		n.Idle = time.Hour
-	}
-	if n.Idle < 0 {
-		n.Idle = math.MaxInt64
-	}
-	if n.Label == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "unknown" // only a label
-		}
-		n.Label = host[:min(len(host), 100)] + "/" + strconv.Itoa(os.Getpid())
-	}
-	if n.clock == nil {
-		n.clock = clockOf(n.Time, s)
-	}
-	if n.Logger == nil {
-		n.Logger = store.Warnings(slog.Default())
-	}
-	switch k := int64(n.Nodes); {
-	case n.TTL != 0 && (n.TTL < scope.MinTTL || n.TTL > scope.MaxTTL):
-		return n, fault.Invalidf("lease: Options.TTL is %v; it must be from %v to %v", n.TTL, scope.MinTTL,
-			scope.MaxTTL)
-	case n.MaxSkew < 0:
-		return n, fault.Invalidf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
-	case len(n.Label) > longestLabel:
-		return n, fault.Invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
-	case !store.Plain(n.Label):
-		return n, fault.Invalidf("lease: Options.Label %q is not UTF-8, or has control characters: leave them out",
-			n.Label)
-	case k < 0 || k&(k-1) != 0 || k > s.Nodes():
-		return n, fault.Invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the "+
-			"layout", k, s.Nodes())
-	case n.Node != nil && (*n.Node < 0 || *n.Node > s.Nodes()-k):
-		return n, fault.Invalidf("lease: Options.Node is %d; the layout has nodes 0 to %d", *n.Node, s.Nodes()-1)
-	case n.Node != nil && *n.Node%k != 0:
-		return n, fault.Invalidf("lease: Options.Node is %d; a block of %d nodes starts at a multiple of %d",
-			*n.Node, k, k)
-	case n.Within != snowfence.NodeRange{} &&
-		(n.Within.From < 0 || n.Within.From >= n.Within.Until || n.Within.Until > s.Nodes()):
-		return n, fault.Invalidf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From,
-			n.Within.Until-1, s.Nodes()-1)
-	case n.Node != nil && (n.Within != snowfence.NodeRange{} || n.StickyFile != ""):
-		return n, fault.Invalidf("lease: Options.Within and Options.StickyFile choose a free node; Options.Node is " +
-			"one already: leave one of them out")
-	case n.Guard && n.Node == nil:
-		return n, fault.Invalidf("lease: Options.Guard needs Options.Node")
-	}
-	return n, nil
 }
 
-// clockOf returns the clock of leases of a scheme.
-func clockOf(source snowfence.TimeSource, s *snowfence.Scheme) *clock.Clock {
-	return clock.Steady(clock.Source(source), s.Layout().Bits(snowfence.FieldRollback) > 0)
+// idle returns how long a lease is renewed after the last call of Grant.
+func (o *Options) idle() time.Duration {
+	if o.Idle < 0 {
+		return math.MaxInt64
+	}
+	return cmp.Or(o.Idle, time.Hour)
 }
 
-// creation returns the options of a new namespace: room for this lease.
-func (o Options) creation() *scope.NamespaceOptions {
-	return &scope.NamespaceOptions{MaxTTL: max(scope.DefaultTTL, o.TTL), MaxSkew: max(scope.DefaultTTL, o.MaxSkew)}
+// reporter returns what logs the events of a namespace and passes them on.
+func (o *Options) reporter(w world.World, namespace string, logger *slog.Logger) *reporter {
+	return &reporter{namespace: namespace, world: w, logger: logger, announced: o.Events}
 }

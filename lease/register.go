@@ -21,7 +21,7 @@ func (c *storeClaim) register(ctx context.Context) error {
 	}
 	ns, err := c.usable(ctx)
 	if err == nil && strings.Contains(ns.Identity+":", ":"+store.Closed+":") {
-		c.opts.Logger.Warn("the store does not tell this program all of its identity: older data that is put back "+
+		c.Logger.Warn("the store does not tell this program all of its identity: older data that is put back "+
 			"while no program runs may go unnoticed", "namespace", c.name, "identity", ns.Identity)
 	}
 	return err
@@ -29,12 +29,12 @@ func (c *storeClaim) register(ctx context.Context) error {
 
 // create makes the namespace if it is missing, and the options say so.
 func (c *storeClaim) create(ctx context.Context) error {
-	if !c.opts.Create {
+	if !c.Create {
 		return nil
 	}
 	_, err := scope.Namespaces(c.st).Show(ctx, c.name)
 	if errors.Is(err, ErrNoNamespace) {
-		_, err = scope.Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
+		_, err = scope.Namespaces(c.st).Create(ctx, c.name, c.scheme, c.creation())
 	}
 	return err
 }
@@ -54,7 +54,7 @@ func (c *storeClaim) usable(ctx context.Context) (scope.Namespace, error) {
 	}
 }
 
-// fits settles the options, and is an error if the namespace does not have
+// fits settles the settings, and is an error if the namespace does not have
 // such nodes.
 func (c *storeClaim) fits(ns scope.Namespace) error {
 	if err := c.settle(ns); err != nil {
@@ -64,21 +64,21 @@ func (c *storeClaim) fits(ns scope.Namespace) error {
 		return fmt.Errorf("lease: namespace %q: %w: it has a unit of %d nodes now, no longer %d: open the lease again",
 			c.name, ErrMismatch, ns.Unit, c.unit)
 	}
-	if n := c.opts.Node; n != nil && *n%ns.Unit != 0 {
+	if n := c.Node; n != nil && *n%ns.Unit != 0 {
 		first := *n &^ (ns.Unit - 1)
 		return fault.Invalidf("lease: namespace %q: node %d is inside a unit: a lease has all nodes %d to %d of it, "+
 			"so ask for its first one", c.name, *n, first, first+ns.Unit-1)
 	}
-	if n := ns.Nodes.Until - ns.Nodes.From; c.opts.Node == nil && n < int64(c.opts.Nodes) {
+	if n := ns.Nodes.Until - ns.Nodes.From; c.Node == nil && n < int64(c.Nodes) {
 		return fault.Invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
-			c.name, n, c.opts.Nodes)
+			c.name, n, c.Nodes)
 	}
 	return nil
 }
 
-// fit returns the ttl and the skew of a lease with these options, or why
+// fit returns the ttl and the skew of a lease with these settings, or why
 // the namespace refuses them.
-func fit(ns scope.Namespace, o Options) (ttl, skew time.Duration, err error) {
+func fit(ns scope.Namespace, o settings) (ttl, skew time.Duration, err error) {
 	ttl, skew = cmp.Or(o.TTL, min(scope.DefaultTTL, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(scope.DefaultTTL, ns.MaxSkew))
 	switch {
 	case ttl > ns.MaxTTL:

@@ -94,8 +94,8 @@ func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespace, id string) bool) error {
 	for {
 		ns, err := scope.Namespaces(c.st).Show(ctx, c.name)
-		if errors.Is(err, ErrNoNamespace) && c.opts.Create { // not a deleted one
-			ns, err = scope.Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
+		if errors.Is(err, ErrNoNamespace) && c.Create { // not a deleted one
+			ns, err = scope.Namespaces(c.st).Create(ctx, c.name, c.scheme, c.creation())
 		}
 		if errors.Is(err, ErrNoNamespace) && c.proven {
 			_, told := c.changeIdentity(ctx, c.identity)

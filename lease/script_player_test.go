@@ -19,7 +19,8 @@ import (
 type player struct {
 	*setup
 	claim
-	off time.Duration // of its clock
+	reports *reporter
+	off     time.Duration // of its clock
 }
 
 // act has a holder take a step.
@@ -71,7 +72,7 @@ func (p *play) act(c *player, word []string) {
 	default:
 		p.Fatalf("%q: no such step", word)
 	}
-	c.announce()
+	c.reports.announce()
 }
 
 // holds returns the node and the first tick of what a holder has.
@@ -90,7 +91,7 @@ func (c *player) holds() (node, from int64) {
 // copied returns a holder with the same memory.
 func (c *player) copied(p *play) *player {
 	d := *c
-	d.setup = newSetup(p, c.name, c.scheme, c.opts)
+	d.setup = newSetup(p, c.name, c.scheme, c.settings, c.report)
 	switch claim := c.claim.(type) {
 	case *storeClaim:
 		twin := *claim

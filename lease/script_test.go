@@ -167,6 +167,7 @@ func (p *play) do(command string) {
 func (p *play) enter(guest bool, name string, word []string) {
 	c := &player{}
 	o := Options{Label: name, Logger: quiet, Events: p.event}
+	c.reports = o.reporter(p, "n", quiet)
 	o.Time = func() (time.Time, time.Duration) { return p.now.Add(c.off), p.now.Sub(start) }
 	scheme := p.scheme
 	word = slices.DeleteFunc(word, func(w string) bool {
@@ -187,18 +188,18 @@ func (p *play) enter(guest bool, name string, word []string) {
 		return true
 	})
 	p.set(&o, word)
-	opts, err := o.normal(scheme)
+	n, err := o.settings(scheme).normal(scheme)
 	if p.failed(err); err != nil {
 		return
 	}
 	if guest {
-		opts.MaxSkew = scope.DefaultTTL
-		asked := opts.TTL
-		opts.TTL = max(asked, scope.DefaultTTL)
-		c.setup = newSetup(p, "n", scheme, opts)
+		n.MaxSkew = scope.DefaultTTL
+		asked := n.TTL
+		n.TTL = max(asked, scope.DefaultTTL)
+		c.setup = newSetup(p, "n", scheme, n, c.reports.report)
 		c.claim = &serverClaim{setup: c.setup, server: counter{p}, asked: asked, avoid: map[int64]bool{}}
 	} else {
-		c.setup = newSetup(p, "n", scheme, opts)
+		c.setup = newSetup(p, "n", scheme, n, c.reports.report)
 		sc := newClaim(c.setup, storage{p})
 		p.names[sc.who] = name
 		c.claim = sc

@@ -17,9 +17,13 @@ import (
 
 // server is one over a store.
 type server struct {
-	st     store.Store
-	scheme *snowfence.Scheme
-	opts   Options
+	st       store.Store
+	scheme   *snowfence.Scheme
+	settings settings
+
+	// begin returns where a request reports what happened, and what
+	// announces it at the end.
+	begin func(w world.World, namespace string) (tell report, end func())
 }
 
 // Serve is for servers: it returns a [wire.Server], which leases nodes of a
@@ -36,14 +40,14 @@ type server struct {
 // the ticks that it was granted: if it lies about its use, it can only
 // repeat its own IDs.
 func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
-	v := server{st: st, scheme: s}
-	if o != nil {
-		v.opts = *o
+	if o == nil {
+		o = &Options{}
 	}
-	if s != nil {
-		v.opts.clock = clockOf(v.opts.Time, s)
-	}
-	return v
+	n := o.settings(s)
+	return server{st: st, scheme: s, settings: n, begin: func(w world.World, namespace string) (report, func()) {
+		r := o.reporter(w, namespace, n.Logger)
+		return r.report, r.announce
+	}}
 }
 
 // Acquire implements [wire.Server].
@@ -53,9 +57,9 @@ func (v server) Acquire(ctx context.Context, namespace string, r wire.Request) (
 			return none, err
 		}
 	}
-	o := v.opts
-	o.TTL, o.Node, o.Guard, o.Within, o.Nodes, o.Label = r.TTL, r.Node, r.Guard, r.Within, r.Nodes, r.Label
-	c, end, err := v.claim(ctx, namespace, o)
+	n := v.settings
+	n.TTL, n.Node, n.Guard, n.Within, n.Nodes, n.Label = r.TTL, r.Node, r.Guard, r.Within, r.Nodes, r.Label
+	c, end, err := v.claim(ctx, namespace, n)
 	if err != nil {
 		return none, err
 	}
@@ -136,11 +140,11 @@ func (v server) Release(ctx context.Context, b wire.Ticket, used int64) error {
 }
 
 // claim returns a claim that no goroutine keeps. end ends it.
-func (v server) claim(ctx context.Context, namespace string, o Options) (_ *storeClaim, end func(), _ error) {
+func (v server) claim(ctx context.Context, namespace string, n settings) (_ *storeClaim, end func(), _ error) {
 	if err := fault.Check(v.st, namespace, v.scheme); err != nil {
 		return nil, nil, err
 	}
-	opts, err := o.normal(v.scheme)
+	n, err := n.normal(v.scheme)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,16 +152,17 @@ func (v server) claim(ctx context.Context, namespace string, o Options) (_ *stor
 	if err != nil {
 		return nil, nil, err
 	}
-	c := newClaim(newSetup(world.From(ctx), namespace, v.scheme, opts), v.st)
-	return c, func() { unpin(); c.announce() }, nil
+	w := world.From(ctx)
+	tell, announce := v.begin(w, namespace)
+	return newClaim(newSetup(w, namespace, v.scheme, n, tell), v.st), func() { unpin(); announce() }, nil
 }
 
 // resume returns the claim of a ticket. Its nonces begin with the attempt,
 // if there is one.
 func (v server) resume(ctx context.Context, t ticket.Claims, attempt string) (_ *storeClaim, end func(), _ error) {
-	o := v.opts
-	o.TTL, o.Nodes, o.Label, o.Node = t.TTL, t.Nodes, t.Label, &t.Node
-	c, end, err := v.claim(ctx, t.Namespace, o)
+	n := v.settings
+	n.TTL, n.Nodes, n.Label, n.Node = t.TTL, t.Nodes, t.Label, &t.Node
+	c, end, err := v.claim(ctx, t.Namespace, n)
 	if err != nil {
 		return nil, nil, err
 	}

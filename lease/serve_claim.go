@@ -72,7 +72,7 @@ func (c *storeClaim) find(ctx context.Context, ns scope.Namespace, earlier []str
 		if err != nil {
 			return fmt.Errorf("lease: reading nodes of namespace %q: %w", c.name, err)
 		}
-		if r.Holder != "" && r.Generation == ns.Generation && r.Label == c.opts.Label &&
+		if r.Holder != "" && r.Generation == ns.Generation && r.Label == c.Label &&
 			attempted(r.Nonce, earlier) {
 			if blocks[r.Nonce] = append(blocks[r.Nonce], r); len(blocks[r.Nonce]) == c.perBlock() {
 				h.records, h.acked = blocks[r.Nonce], make([]int64, c.perBlock())
@@ -211,8 +211,8 @@ func (c *storeClaim) answer(signer *ticket.Signer) wire.Lease {
 	now := c.now()
 	t := ticket.Claims{
 		Namespace: c.name, Node: r.Node, Nodes: int(c.nodes(h)), Unit: c.unit, From: h.from,
-		Until: h.until, TTL: c.opts.TTL,
-		Label:  c.opts.Label,
+		Until: h.until, TTL: c.TTL,
+		Label:  c.Label,
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}
 	out := t.Lease(signer.Sign(t))

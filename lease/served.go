@@ -76,13 +76,13 @@ func (c *serverClaim) send(attempt string) {
 // heard takes over the acknowledged lease.
 func (c *serverClaim) heard(a wire.Lease) error {
 	g := a.Grant
-	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes < int64(c.opts.Nodes) ||
+	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes < int64(c.Nodes) ||
 		c.ticket != nil && (g.Node != c.grant.Node || g.Nodes != c.grant.Nodes || g.From < c.grant.From) {
 		return fmt.Errorf("lease: namespace %q: the server answers with %d nodes from %d on and the ticks %d to %d, "+
 			"which were not asked for", c.name, g.Nodes, g.Node, g.From, g.Until)
 	}
 	c.ticket, c.grant, c.earlier = a.Ticket, g, nil
-	c.given.Store(int64(cmp.Or(a.TTL, c.opts.TTL)))
+	c.given.Store(int64(cmp.Or(a.TTL, c.TTL)))
 	c.kept.Store(&kept{g.Node, g.Until})
 	return nil
 }
@@ -138,9 +138,9 @@ func (c *serverClaim) target() int64 { return c.ticks.target(c.now()) }
 // skew is [ErrSkew] if the server's clock and this one's differ by more
 // than allowed.
 func (c *serverClaim) skew(before, theirs time.Time) error {
-	now, wall := c.now(), c.opts.clock.Wall()
-	err := fault.CompareClocks(before, theirs, now, c.opts.MaxSkew, "the server's")
-	if err != nil && fault.CompareClocks(wall.Add(before.Sub(now)), theirs, wall, c.opts.MaxSkew, "") == nil {
+	now, wall := c.now(), c.Clock.Wall()
+	err := fault.CompareClocks(before, theirs, now, c.MaxSkew, "the server's")
+	if err != nil && fault.CompareClocks(wall.Add(before.Sub(now)), theirs, wall, c.MaxSkew, "") == nil {
 		c.correct(now.Sub(wall))
 		return nil
 	}

@@ -43,10 +43,10 @@ func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err er
 // checkFixed asks Options.Check about a fixed node before it is taken from
 // anybody.
 func (c *serverClaim) checkFixed(ctx context.Context) error {
-	if c.opts.Node == nil || c.opts.Check == nil {
+	if c.Node == nil || c.Check == nil {
 		return nil
 	}
-	return c.vetoed(*c.opts.Node, c.opts.Check(ctx, *c.opts.Node))
+	return c.vetoed(*c.Node, c.Check(ctx, *c.Node))
 }
 
 func (c *serverClaim) vetoed(node int64, why error) error {
@@ -63,8 +63,8 @@ func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
 			"were granted before: its store was rolled back, and this lease waits for later ticks",
 			g.Node, c.name, g.From, c.last.Until)
 	}
-	if c.opts.Node == nil && c.opts.Check != nil {
-		if err := c.opts.Check(ctx, g.Node); err != nil {
+	if c.Node == nil && c.Check != nil {
+		if err := c.Check(ctx, g.Node); err != nil {
 			if ctx.Err() == nil {
 				c.avoid[g.Node] = true
 			}
@@ -90,7 +90,7 @@ func (c *serverClaim) persist(ctx context.Context) (g snowfence.Grant, err error
 
 // ask acquires, or finds the nodes of an attempt without an answer.
 func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error) {
-	o := c.opts
+	o := c.settings
 	r := wire.Request{
 		TTL: c.asked, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
 		Attempt: c.world.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.last.Until > 0,
@@ -107,8 +107,8 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 		r.Prefer = c.near
 	}
 	node := int64(-1)
-	if c.opts.Node != nil {
-		node = *c.opts.Node
+	if c.Node != nil {
+		node = *c.Node
 		r.Prefer = nil
 	}
 	if err := c.noteSend(ctx, node, c.target()); err != nil {
@@ -133,7 +133,7 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 		return none, errors.Join(err, c.giveBack(ctx, c.unused()))
 	}
 	c.lost = nil
-	c.opts.Logger.Info("lease acquired", "namespace", c.name, "label", c.opts.Label,
+	c.Logger.Info("lease acquired", "namespace", c.name, "label", c.Label,
 		"node", a.Grant.Node, "nodes", a.Grant.Nodes, "from", a.Grant.From, "until", a.Grant.Until)
 	return a.Grant, nil
 }

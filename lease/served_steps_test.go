@@ -40,12 +40,12 @@ func served(t *testing.T, held bool) (*serverClaim, *clerk) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts, err := (&Options{Label: "me"}).normal(s)
+	n, err := (&Options{Label: "me"}).settings(s).normal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := &clerk{grant: snowfence.Grant{Node: 5, From: 10, Until: 100, Nodes: 1}}
-	c := &serverClaim{setup: newSetup(world.Real(), "n", s, opts), server: k, avoid: map[int64]bool{}}
+	c := &serverClaim{setup: newSetup(world.Real(), "n", s, n, nil), server: k, avoid: map[int64]bool{}}
 	if held {
 		c.ticket, c.grant = []byte("0"), k.grant
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -97,6 +98,7 @@ type stage struct {
 	st  *scripted
 	l   *Lease
 	c   *storeClaim // of l
+	o   Options     // of l
 	now time.Time
 }
 
@@ -114,21 +116,33 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 	g := &stage{T: t, st: &scripted{Memory: store.NewMemory(), id: "one"}, now: time.Date(2026, 1, 1, 0, 0, 0, 0,
 		time.UTC)}
 	node := int64(5)
-	o := &Options{Node: &node, Label: "stage", Time: func() (time.Time, time.Duration) { return g.now, 0 }}
-	opts, err := o.normal(s)
+	g.o = Options{Node: &node, Label: "stage", Time: func() (time.Time, time.Duration) { return g.now, 0 }}
+	n, err := g.o.settings(s).normal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := scope.Namespaces(g.st).Create(t.Context(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
-	g.c = newClaim(newSetup(world.Real(), "n", s, opts), g.st)
+	g.on(world.Real(), s, n)
 	if err := g.c.register(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	g.st.swaps = 0
-	g.l = newLease(g.c.setup, g.c)
 	return g
+}
+
+// on puts a lease that holds nothing on a stage.
+func (g *stage) on(w world.World, s *snowfence.Scheme, n settings) {
+	r := g.o.reporter(w, "n", n.Logger)
+	g.c = newClaim(newSetup(w, "n", s, n, r.report), g.st)
+	g.l = newLease(g.c.setup, g.c, r, g.o.idle())
+}
+
+// logTo has the lease log there.
+func (g *stage) logTo(h slog.Handler) {
+	g.l.setup.Logger = slog.New(h)
+	g.l.reports.logger = g.l.setup.Logger
 }
 
 const withRollback = "time=41,rollback=2,node=8,seq=12,epoch=2025-01-01"
@@ -174,7 +188,9 @@ func (g *stage) change(node int64, f func(*store.Record)) {
 }
 
 // tick returns the tick of a time.
-func (g *stage) tick(later time.Duration) int64 { return g.l.ticks.layout.TickOf(g.now.Add(later)) }
+func (g *stage) tick(later time.Duration) int64 {
+	return g.l.setup.ticks.layout.TickOf(g.now.Add(later))
+}
 
 // rename writes the namespace by other means.
 func (g *stage) rename(f func(*scope.Namespace)) {

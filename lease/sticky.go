@@ -17,15 +17,15 @@ const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
 
 // stickyNode returns the node that the sticky file names.
 func (c *setup) stickyNode() []int64 {
-	if c.opts.StickyFile == "" {
+	if c.StickyFile == "" {
 		return nil
 	}
-	node, err := readSticky(c.opts.StickyFile, c.name)
+	node, err := readSticky(c.StickyFile, c.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the first start
 	case err != nil:
-		c.opts.Logger.Warn("sticky file ignored", "namespace", c.name, "file", c.opts.StickyFile, "cause", err)
+		c.Logger.Warn("sticky file ignored", "namespace", c.name, "file", c.StickyFile, "cause", err)
 		return nil
 	}
 	return []int64{node}
@@ -50,12 +50,12 @@ func readSticky(path, namespace string) (node int64, err error) {
 // noteSticky writes the sticky file. That it cannot is no reason to be
 // without a node.
 func (c *setup) noteSticky(node int64) {
-	path := c.opts.StickyFile
+	path := c.StickyFile
 	if path == "" {
 		return
 	}
 	if err := writeSticky(path, fmt.Sprintf(stickyForm, c.name, node)); err != nil {
-		c.opts.Logger.Warn("sticky file not written", "namespace", c.name, "file", path, "node", node, "cause", err)
+		c.Logger.Warn("sticky file not written", "namespace", c.name, "file", path, "node", node, "cause", err)
 	}
 }
 

@@ -44,14 +44,14 @@ type Sublets struct {
 // ever have the same; "" takes a random text. The error is
 // snowfence.ErrBound if the lease has a generator.
 func (l *Lease) Sublet(life string) (*Sublets, error) {
-	s := &Sublets{lease: l, life: cmp.Or(life, l.world.Text())}
+	s := &Sublets{lease: l, life: cmp.Or(life, l.setup.world.Text())}
 	s.begin()
 	if _, err := l.Bind(s.seal); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	l.pace.most = heartbeat
-	l.pace.renewAt = l.next(l.world.Now())
+	l.pace.renewAt = l.next(l.setup.world.Now())
 	l.mu.Unlock()
 	l.kick()
 	return s, nil
@@ -77,13 +77,13 @@ func (s *Sublets) Held(such func(label string) bool) int64 {
 	if s.d == nil {
 		return 0
 	}
-	return s.d.held(s.lease.ticks, s.lease.now(), such)
+	return s.d.held(s.lease.setup.ticks, s.lease.setup.now(), such)
 }
 
 // begin takes another key, for tickets of this machine only. mu is held, or
 // s is new.
 func (s *Sublets) begin() {
-	w := s.lease.world
+	w := s.lease.setup.world
 	s.machine, s.key = w.Machine(), ticket.NewSigner(w.Text())
 }
 
@@ -105,19 +105,19 @@ func (s *Sublets) seal() int64 {
 // request names one, and is cut to two thirds of the lease's.
 func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
 	l := s.lease
-	r.Attempt = cmp.Or(r.Attempt, l.world.Text())
+	r.Attempt = cmp.Or(r.Attempt, l.setup.world.Text())
 	if err := checkAttempt(r.Attempt); err != nil {
 		return none, err
 	}
-	if namespace != l.name || r.Node != nil || r.Nodes > 1 {
+	if namespace != l.setup.name || r.Node != nil || r.Nodes > 1 {
 		return none, fault.Invalidf("lease: namespace %q: this lessor leases single nodes of namespace %q only, "+
-			"and you cannot choose the number: ask the store for others", namespace, l.name)
+			"and you cannot choose the number: ask the store for others", namespace, l.setup.name)
 	}
-	if err := suits(l.name, l.scheme.KeyIDs(), l.scheme, r); err != nil {
+	if err := suits(l.setup.name, l.setup.scheme.KeyIDs(), l.setup.scheme, r); err != nil {
 		return none, err
 	}
-	o := Options{TTL: r.TTL, Label: r.Label, Within: r.Within, clock: l.opts.clock, Logger: l.opts.Logger}
-	if _, err := o.normal(l.scheme); err != nil {
+	o := settings{TTL: r.TTL, Label: r.Label, Within: r.Within}
+	if _, err := o.normal(l.setup.scheme); err != nil {
 		return none, err
 	}
 	s.mu.Lock()
@@ -125,7 +125,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 	if !s.refresh() {
 		return none, s.unavailable()
 	}
-	t, now := l.ticks, l.now()
+	t, now := l.setup.ticks, l.setup.now()
 	t.ttl = min(t.ttl*2/3, cmp.Or(r.TTL, scope.DefaultTTL))
 	i := s.d.found(r.Earlier)
 	if i >= 0 {
@@ -139,7 +139,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 				namespace, snowfence.ErrFenced, t.layout.TimeOf(g.From).UTC().Format(time.RFC3339))
 		}
 		return none, &TakenError{
-			Nodes: snowfence.NodeRange{From: g.Node, Until: g.Node + g.Nodes}, Block: 1, namespace: l.name,
+			Nodes: snowfence.NodeRange{From: g.Node, Until: g.Node + g.Nodes}, Block: 1, namespace: l.setup.name,
 			Held: s.d.held(t, now, func(string) bool { return true }),
 		}
 	}
@@ -204,7 +204,7 @@ func (s *Sublets) Renew(
 	if !held {
 		return none, s.unavailable()
 	}
-	t, now := s.lease.ticks, s.lease.now()
+	t, now := s.lease.setup.ticks, s.lease.setup.now()
 	t.ttl = k.TTL
 	s.d.renew(i, t, now, attempt)
 	return s.answer(i, t, now, k.Label)
@@ -255,7 +255,7 @@ func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire
 		return none, s.unavailable()
 	}
 	k := ticket.Claims{
-		Namespace: s.lease.name, Node: g.Node, Nodes: 1, Unit: 1, From: g.From,
+		Namespace: s.lease.setup.name, Node: g.Node, Nodes: 1, Unit: 1, From: g.From,
 		Until: g.Until, TTL: t.ttl, Label: label,
 		Lessor: s.life, Holder: strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
 	}
@@ -267,8 +267,8 @@ func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire
 // unavailable says why nothing can be handed out now.
 func (s *Sublets) unavailable() error {
 	if err := s.lease.Err(); err != nil {
-		return fmt.Errorf("lease: subleases of namespace %q: %w", s.lease.name, err)
+		return fmt.Errorf("lease: subleases of namespace %q: %w", s.lease.setup.name, err)
 	}
-	return fmt.Errorf("lease: subleases of namespace %q: %w: their lessor has no grant now: try again", s.lease.name,
+	return fmt.Errorf("lease: subleases of namespace %q: %w: their lessor has no grant now: try again", s.lease.setup.name,
 		snowfence.ErrFenced)
 }

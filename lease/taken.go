@@ -113,8 +113,8 @@ func (t *tally) count(f *finder, r store.Record) {
 func (t *tally) error(f *finder) *TakenError {
 	c := f.c
 	e := &TakenError{
-		Nodes: f.ns.Nodes, Block: c.opts.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused))*c.unit,
-		namespace: c.name, narrowed: c.opts.Within != snowfence.NodeRange{}, cause: f.check,
+		Nodes: f.ns.Nodes, Block: c.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused))*c.unit,
+		namespace: c.name, narrowed: c.Within != snowfence.NodeRange{}, cause: f.check,
 	}
 	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.labels[b], t.labels[a]), cmp.Compare(a, b))

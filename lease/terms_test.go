@@ -36,7 +36,7 @@ func TestServerWithoutAScheme(t *testing.T) {
 // A grant that has no tick yet begins ahead of the clock, and is the
 // holder's all the same.
 func TestServedGrantWithoutTicks(t *testing.T) {
-	c := &serverClaim{setup: &setup{name: "n", opts: Options{Nodes: 1}}}
+	c := &serverClaim{setup: &setup{name: "n", settings: settings{Nodes: 1}}}
 	a := wire.Lease{Ticket: wire.Ticket("{}"), Grant: snowfence.Grant{Node: 3, Nodes: 1, From: 9, Until: 9}}
 	if err := c.heard(a); err != nil || c.grant != a.Grant {
 		t.Errorf("%+v, %v", c.grant, err)
@@ -46,10 +46,10 @@ func TestServedGrantWithoutTicks(t *testing.T) {
 // A clock that agrees with the server's is left as it is.
 func TestClockThatAgreesIsNotCorrected(t *testing.T) {
 	c, _ := served(t, false)
-	c.opts.MaxSkew = time.Minute
-	before := c.opts.clock.Corrections()
-	if err := c.skew(c.now(), c.now()); err != nil || c.opts.clock.Corrections() != before {
-		t.Errorf("%v, and %d corrections", err, c.opts.clock.Corrections()-before)
+	c.MaxSkew = time.Minute
+	before := c.Clock.Corrections()
+	if err := c.skew(c.now(), c.now()); err != nil || c.Clock.Corrections() != before {
+		t.Errorf("%v, and %d corrections", err, c.Clock.Corrections()-before)
 	}
 }
 

@@ -20,7 +20,7 @@ var Path = slices.Concat(
 	whole(".", "close fence fill generator region local next position refresh reserve"),
 	whole("statefile", "folder statefile content part write flock"),
 	whole("lease", `
-		grant acquire renew release lost rollback claim register open lease keep close serve serve_claim sublet
+		grant acquire renew release lost rollback claim events register open lease keep close serve serve_claim sublet
 		sublets served served_acquire
 	`),
 	whole("lease/scope", "namespace_record namespace admit limits create change change_proof"),
