@@ -173,7 +173,8 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	l.mu.Unlock()
 	switch {
 	case err == nil && failures > 0: // whoever sees the warning sees its end
-		l.setup.Logger.Warn("lease renewed again", "namespace", l.setup.name, "label", l.setup.Label, "failures", failures)
+		l.setup.Logger.Warn("lease renewed again", "namespace", l.setup.name, "label", l.setup.Label,
+			"failures", failures)
 	case tell:
 		l.reports.report(EventLate, err, "label", l.setup.Label, "failures", failures+1)
 	}

@@ -269,6 +269,6 @@ func (s *Sublets) unavailable() error {
 	if err := s.lease.Err(); err != nil {
 		return fmt.Errorf("lease: subleases of namespace %q: %w", s.lease.setup.name, err)
 	}
-	return fmt.Errorf("lease: subleases of namespace %q: %w: their lessor has no grant now: try again", s.lease.setup.name,
-		snowfence.ErrFenced)
+	return fmt.Errorf("lease: subleases of namespace %q: %w: their lessor has no grant now: try again",
+		s.lease.setup.name, snowfence.ErrFenced)
 }
