@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"errors"
 	"strconv"
 
 	"github.com/snowfence/snowfence"
@@ -23,35 +22,15 @@ type Format struct {
 	// number, a first line without an ID is a heading.
 	Column string
 
-	// Field selects a field of JSON lines: an object a line, the ID a
-	// string or a decimal number.
+	// Field, in place of Column, selects a field of JSON lines: an object a
+	// line, the ID a string or a decimal number.
 	Field string
-
-	// Raw means 8 bytes an ID, the lowest first, nothing between.
-	Raw bool
-}
-
-// Validate reports what contradicts itself.
-func (f Format) Validate() error {
-	n := 0
-	for _, set := range []bool{f.Column != "", f.Field != "", f.Raw} {
-		if set {
-			n++
-		}
-	}
-	if n > 1 {
-		return errors.New("audit: IDs are in a column, in a field or raw: choose one")
-	}
-	if f.Raw && (f.Encoding != snowfence.Decimal || f.Parse != nil) {
-		return errors.New("audit: raw IDs have no form of text")
-	}
-	return nil
 }
 
 // Batch is IDs that were read.
 type Batch struct {
 	IDs   []snowfence.ID
-	Lines []LineRun // where they stand; none for raw IDs
+	Lines []LineRun // where they stand
 	Bad   []BadLine // lines that have no ID, up to some for each batch
 	BadN  int64     // how many there are
 }

@@ -80,7 +80,6 @@ func TestRead(t *testing.T) {
 		{"field", Format{Field: "id"}, `{"id":"1"}` + "\n" + ` { "a" : {"id":7,"b":["}"]}, "id" : 2 } ` + "\n\n" + `{"a":"\"id\":3","i\u0064":"\u0034"}` + "\n" + `{"id":5,"id":6}`, []snowfence.ID{1, 2, 4, 6}, []int64{1, 2, 4, 5}, nil},
 		{"bad fields", Format{Field: "id"}, "{\n[1]\n{}\n{\"id\":null}\n{\"id\":1.5}\n{\"id\":[1]}\n\"id\"\n{\"id\":\"x\"}\n7\n", nil, nil, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
 		{"numbers stay decimal", Format{Field: "id", Encoding: encoding(t, "hex")}, "{\"id\":10}\n{\"id\":\"10\"}", []snowfence.ID{10, 16}, []int64{1, 2}, nil},
-		{"raw", Format{Raw: true}, "\x01\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff", []snowfence.ID{1, -1}, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, r := range []io.Reader{
@@ -107,8 +106,6 @@ func TestReadFails(t *testing.T) {
 		text string
 		want string
 	}{
-		{Format{Column: "a", Field: "b"}, "", "choose one"},
-		{Format{Raw: true, Encoding: encoding(t, "hex")}, "", "no form of text"},
 		{Format{Column: "id"}, "a,b\n1,2\n", `no column "id"`},
 		{Format{Column: "id"}, "id, a,id \n1,2,3\n", `columns 1 and 3 are both "id"`},
 		{Format{Column: "0"}, "1,2\n", "the first one is 1"},
@@ -120,7 +117,7 @@ func TestReadFails(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	for _, f := range []Format{{}, {Column: "1"}, {Field: "a"}, {Raw: true}} {
+	for _, f := range []Format{{}, {Column: "1"}, {Field: "a"}} {
 		if _, err := read(iotest.ErrReader(broken), f); !errors.Is(err, broken) {
 			t.Errorf("%+v: %v", f, err)
 		}

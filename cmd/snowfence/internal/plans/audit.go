@@ -20,9 +20,7 @@ import (
 
 type auditFlags struct {
 	layout, from, column, field string
-	raw, json                   bool
-	html                        string
-	nodes, guess                bool
+	json, guess                 bool
 	memory                      string
 	limit                       int
 	secret                      command.SecretFlag
@@ -39,7 +37,7 @@ they are in order, and how evenly they are spread. Every answer is exact. With a
 also says from which time and nodes they are.
 
 It reads the files, or standard input ("-"): one ID a line, a column of comma- or
-tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
+tab-separated values, or a field of JSON lines; compressed by gzip or zstd or
 not, which it sees by itself. IDs in order can be any number; others take 16 bytes of --memory each.
 
 With --namespace it reads the IDs of a namespace with its layout and secrets, in any form of text,
@@ -58,19 +56,15 @@ the rest goes on.`,
   snowfence audit --column id --json orders-*.csv.gz
   snowfence audit --guess --column id orders.csv
   snowfence audit --namespace orders --column id orders.csv
-  snowfence audit --gaps --pattern 'RE-{year}-{n:6}' --column number invoices.csv
-  snowfence audit --raw --memory 12GiB --html report.html ids.bin`,
+  snowfence audit --gaps --pattern 'RE-{year}-{n:6}' --column number invoices.csv`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "", "layout of the IDs: `name` or spec (snowfence plan --help lists them)")
 	fs.StringVar(&f.from, "from", "dec", "text `form` of the IDs: "+ids.FormNames())
 	fs.StringVar(&f.column, "column", "", "`name` or number of the column of comma- or tab-separated values")
 	fs.StringVar(&f.field, "field", "", "`name` of the field of JSON lines")
-	fs.BoolVar(&f.raw, "raw", false, "8 bytes an ID, the lowest first")
 	fs.BoolVar(&f.json, "json", false, "the result as one JSON object")
-	fs.StringVar(&f.html, "html", "", "write a page with the findings to `FILE`")
 	fs.BoolVar(&f.guess, "guess", false, "say which layouts the IDs can have, the likeliest first, and why")
-	fs.BoolVar(&f.nodes, "nodes", false, "list all nodes")
 	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates and gaps")
 	f.secret.Register(fs)
@@ -129,9 +123,7 @@ func runAudit(
 		n.options(&o, &format)
 	case d != nil:
 		v = d.Views[0]
-		if o.Scheme = v.Scheme; !f.raw {
-			format.Parse = d.ID
-		}
+		o.Scheme, format.Parse = v.Scheme, d.ID
 	case f.layout != "":
 		v, err = show.NewViewWith(f.layout, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 			return f.secret.Scheme(e, l)
@@ -175,12 +167,7 @@ func runAudit(
 		r := newGapsReport(result, n, in.bad)
 		return codeOf(r.write(out, f.json), r.finding(), in.bad)
 	}
-	r := &auditReport{result: result, view: v, bad: in.bad, nodes: f.nodes, guess: guess}
-	if f.html != "" {
-		if err := r.writeHTML(f.html, e.Now()); err != nil {
-			return fmt.Errorf("--html: %w", err)
-		}
-	}
+	r := &auditReport{result: result, view: v, bad: in.bad, guess: guess}
 	if f.json {
 		err = command.WriteJSON(out, struct {
 			*audit.Result
@@ -208,12 +195,12 @@ func codeOf(err error, finding bool, bad int64) error {
 
 // options are the flags' facts of the IDs and the limits of the audit.
 func (f *auditFlags) options() (o audit.Options, format audit.Format, err error) {
-	format = audit.Format{Column: f.column, Field: f.field, Raw: f.raw}
+	format = audit.Format{Column: f.column, Field: f.field}
 	if format.Encoding, err = snowfence.ParseEncoding(f.from); err != nil {
 		return o, format, fmt.Errorf("--from: %w", err)
 	}
-	if err := format.Validate(); err != nil {
-		return o, format, fmt.Errorf("--column, --field, --raw: %w", err)
+	if f.column != "" && f.field != "" {
+		return o, format, errors.New("--column, --field: IDs are in a column or in a field: choose one")
 	}
 	memory, err := humanize.ParseBytes(f.memory)
 	if err != nil || memory > math.MaxInt64 {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
-	"github.com/snowfence/snowfence/cmd/internal/report"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
 )
@@ -96,37 +95,44 @@ func (r *gapsReport) write(out *bufio.Writer, asJSON bool) error {
 		rows.Add("order", "%s back", show.Plural(r.StepsBack, "step"))
 	}
 	_, err := out.Write(rows.Append(nil))
-	gaps := report.Table{Title: "missing", More: r.Missing.Places - int64(len(r.Missing.List))}
+	gaps := table{title: "missing", more: r.Missing.Places - int64(len(r.Missing.List))}
 	for _, m := range r.Missing.List {
 		numbers := m.First
 		if m.Numbers > 1 {
 			numbers += " to " + m.Last
 		}
-		gaps.Rows = append(gaps.Rows, []string{numbers, show.Plural(m.Numbers, "number")})
+		gaps.rows = append(gaps.rows, []string{numbers, show.Plural(m.Numbers, "number")})
 	}
-	writeTable(out, gaps)
-	twice := report.Table{Title: "duplicates", More: r.Duplicates.Numbers - int64(len(r.Duplicates.List))}
+	gaps.write(out)
+	twice := table{title: "duplicates", more: r.Duplicates.Numbers - int64(len(r.Duplicates.List))}
 	for _, d := range r.Duplicates.List {
 		times := fmt.Sprintf("%d times", d.Count)
-		twice.Rows = append(twice.Rows, []string{d.Number, times, placesText(d.Places, d.Count)})
+		twice.rows = append(twice.rows, []string{d.Number, times, placesText(d.Places, d.Count)})
 	}
-	writeTable(out, twice)
+	twice.write(out)
 	return err
 }
 
-// writeTable writes a table under its title, and how many rows are left
-// out. A failure to write shows when out is flushed.
-func writeTable(out *bufio.Writer, t report.Table) {
-	if len(t.Rows) == 0 {
+// table is a list of findings.
+type table struct {
+	title string
+	rows  [][]string
+	more  int64 // how many rows are left out
+}
+
+// write writes the table under its title, if it has rows. A failure to
+// write shows when out is flushed.
+func (t table) write(out *bufio.Writer) {
+	if len(t.rows) == 0 {
 		return
 	}
-	fmt.Fprintln(out, "\n"+t.Title)
+	fmt.Fprintln(out, "\n"+t.title)
 	var rows show.Rows
-	for _, row := range t.Rows {
+	for _, row := range t.rows {
 		rows.Add("  "+row[0], "%s", strings.Join(row[1:], "  "))
 	}
 	_, _ = out.Write(rows.Append(nil))
-	if t.More > 0 {
-		fmt.Fprintf(out, "  and %s more (--limit)\n", show.Thousands(t.More))
+	if t.more > 0 {
+		fmt.Fprintf(out, "  and %s more (--limit)\n", show.Thousands(t.more))
 	}
 }

@@ -89,11 +89,7 @@ func (in *auditInput) count(name string, b *audit.Batch) {
 		}
 		if in.shown < maxShownBad {
 			in.shown++
-			unit := "line"
-			if in.format.Raw {
-				unit = "ID"
-			}
-			in.e.Message("%s: %s %d: %v", name, unit, bad.Line, bad.Err)
+			in.e.Message("%s: line %d: %v", name, bad.Line, bad.Err)
 		}
 	}
 }
@@ -104,7 +100,7 @@ func (in *auditInput) hintOf(text string) string {
 	f := in.format
 	_, line, quoted := strings.Cut(text, `"`)
 	switch {
-	case f.Column != "" || f.Field != "" || f.Raw || !quoted:
+	case f.Column != "" || f.Field != "" || !quoted:
 		return ""
 	case strings.HasPrefix(line, "{"):
 		return "these lines look like JSON: name their field with --field NAME"

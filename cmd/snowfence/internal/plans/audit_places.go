@@ -67,12 +67,9 @@ func (p *places) fill(r *audit.Result) {
 // name says where the ID of a position stands.
 func (p *places) name(position int64) string {
 	i := sort.Search(len(p.files), func(i int) bool { return p.files[i].start > position }) - 1
-	if i < 0 {
-		return fmt.Sprintf("ID %d", position+1)
-	}
 	f := p.files[i]
 	j := sort.Search(len(f.runs), func(j int) bool { return f.runs[j].position > position }) - 1
-	if j < 0 || f.runs[j].line == 0 {
+	if f.runs[j].line == 0 {
 		return fmt.Sprintf("%s, ID %d", f.name, position-f.start+1)
 	}
 	return fmt.Sprintf("%s:%d", f.name, f.runs[j].line+position-f.runs[j].position)

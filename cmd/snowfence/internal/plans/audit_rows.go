@@ -120,6 +120,19 @@ func evenRows(a *audit.Result) (rows show.Rows) {
 	}
 	for _, e := range a.Evenness {
 		rows.Add("", "%s eight bits: chi-square %.6g, p %.3g", e.Bits, e.Value, e.P)
+		rows.Add("", "%s", picture(e.Counts))
 	}
 	return rows
+}
+
+// picture draws the counts of values as bars, the lowest values first.
+func picture(counts []int64) (bars string) {
+	var sums []int64
+	for some := range slices.Chunk(counts, 4) {
+		sums = append(sums, some[0]+some[1]+some[2]+some[3])
+	}
+	for _, sum := range sums {
+		bars += string([]rune("▁▂▃▄▅▆▇█")[7*sum/slices.Max(sums)])
+	}
+	return bars
 }
