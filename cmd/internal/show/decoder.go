@@ -18,10 +18,6 @@ type Decoder struct {
 	Guess     bool
 	Now       time.Time
 
-	// Check is Decode that refuses IDs that cannot be real; nil refuses
-	// none.
-	Check func(v *View, id snowfence.ID) (snowfence.Parts, error)
-
 	seen *Evidence // of all IDs so far
 }
 
@@ -129,11 +125,4 @@ func (d *Decoder) ID(s []byte) (snowfence.ID, error) {
 		return 0, err
 	}
 	return list[0].id, nil
-}
-
-func (d *Decoder) parts(v *View, id snowfence.ID) (snowfence.Parts, error) {
-	if d.Check != nil {
-		return d.Check(v, id)
-	}
-	return v.Scheme.Decode(id)
 }

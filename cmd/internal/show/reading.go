@@ -24,7 +24,7 @@ func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 	var first error
 	for _, t := range texts {
 		for i, v := range d.Views {
-			p, err := d.parts(v, t.id)
+			p, err := v.Scheme.Decode(t.id)
 			if err != nil {
 				if first == nil {
 					first = err

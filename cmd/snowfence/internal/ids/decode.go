@@ -58,8 +58,6 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 		"them; default: as above)")
 	cmd.Flags().StringVar(&f.From, "from", "", "text `form` of the IDs: "+FormNames()+" (default: as above)")
 	f.Secret.Register(cmd.Flags())
-	cmd.Flags().BoolVar(&f.Check, "check", false, "refuse IDs that cannot be real: more than a minute ahead of "+
-		"this clock, or with --store of a node or a time that the namespace never had")
 	f.Store.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.JSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&d.Guess, "guess", false, "list the layouts that an ID can have, the likeliest first")
