@@ -10,9 +10,9 @@ import (
 
 // Decoder takes IDs apart.
 type Decoder struct {
-	Form      Form    // of the texts; nil for decimals, and a guess for what is none
-	Views     []*View // the layouts to try: one, those of a namespace, or all for a guess
-	Source    Source  // where they are from
+	Form      *snowfence.Encoding // of the texts; nil for decimals, and a guess for what is none
+	Views     []*View             // the layouts to try: one, those of a namespace, or all for a guess
+	Source    Source              // where they are from
 	Namespace string
 	JSON      bool
 	Guess     bool

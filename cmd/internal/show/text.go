@@ -14,7 +14,7 @@ import (
 // text is an ID as it was read.
 type text struct {
 	id      snowfence.ID
-	form    Form
+	form    snowfence.Encoding
 	prefix  string // with the _ behind it
 	isGuess bool   // the encoding was not named
 }
@@ -25,28 +25,26 @@ const shortestGuess = 8
 
 // guessedForms returns the forms that are tried on a text that is no
 // decimal, those first that people use most.
-func guessedForms() (list []Form) {
+func guessedForms() (list []snowfence.Encoding) {
 	often := []snowfence.Encoding{
 		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36,
 		snowfence.Crockford, snowfence.ZBase32, snowfence.Base58Flickr, snowfence.Base64URL, snowfence.CrockfordCheck,
 	}
+	list = append(often, snowfence.Decimal.Fixed())
 	for _, e := range often {
-		list = append(list, e)
-	}
-	for _, e := range append([]snowfence.Encoding{snowfence.Decimal}, often...) {
 		list = append(list, e.Fixed())
 	}
-	return append(list, bwmarrin64{}, base2{})
+	return list
 }
 
 // texts returns the meanings of a text: in the named form, or else as a
 // decimal, or else in each form that it fits. The error is the first one's.
 func (d *Decoder) texts(s []byte) ([]text, error) {
-	form := d.Form
-	if form == nil {
-		form = snowfence.Decimal
+	form := snowfence.Decimal
+	if d.Form != nil {
+		form = *d.Form
 	}
-	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' && (d.Form == nil || form.Name() == "hex") { // as in programs
+	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' && (d.Form == nil || form == snowfence.Hex) { // as in programs
 		form, s = snowfence.Hex, s[2:]
 	}
 	first, err := readText(form, s)
@@ -81,7 +79,7 @@ func (d *Decoder) texts(s []byte) ([]text, error) {
 // to type one of them.
 func unreadableError(s []byte, err error) error {
 	var forms []string
-	for _, f := range append(Forms(), guessedForms()...) {
+	for _, f := range append(snowfence.Encodings(), guessedForms()...) {
 		if _, readErr := readText(f, s); readErr == nil && !slices.Contains(forms, f.Name()) {
 			forms = append(forms, f.Name())
 		}
@@ -98,19 +96,9 @@ func unreadableError(s []byte, err error) error {
 }
 
 // readText reads an ID in one form, with or without a prefix.
-func readText(f Form, s []byte) (text, error) {
-	if e, ok := f.(snowfence.Encoding); ok {
-		id, prefix, err := ReadID(e, s)
-		return text{id: id, form: e, prefix: prefix}, err
-	}
-	at := bytes.LastIndexByte(s, '_') + 1
-	if at > 0 {
-		if _, err := public.NewPrefix(string(s[:at-1]), snowfence.Decimal); err != nil {
-			at = 0
-		}
-	}
-	id, err := f.ParseBytes(s[at:])
-	return text{id: id, form: f, prefix: string(s[:at])}, err
+func readText(e snowfence.Encoding, s []byte) (text, error) {
+	id, prefix, err := ReadID(e, s)
+	return text{id: id, form: e, prefix: prefix}, err
 }
 
 // ReadID reads an ID in an encoding, with a prefix before it or without

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
 )
@@ -43,8 +44,7 @@ the rest goes on, and the exit code is 2.
 
 The forms of text, here and for --format of the other commands:
 ` + encodingTable() + `
-base2 and bwmarrin64 (base 64 of the decimal text) are forms of github.com/bwmarrin/snowflake.
-Each of the others with -fixed behind its name has all IDs of one length, and texts in the order
+Each of them with -fixed behind its name has all IDs of one length, and texts in the order
 of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is given.`,
 		Example: `  snowfence decode 249887800817025024
   snowfence decode --namespace orders ord_6tv5q6h8o000
@@ -83,7 +83,7 @@ func FormNames() string { return "dec, hex, base32hex … (all: snowfence decode
 // encodingTable lists the forms of text, several in a line.
 func encodingTable() (text string) {
 	var names []string
-	for _, f := range show.Forms() {
+	for _, f := range snowfence.Encodings() {
 		names = append(names, f.Name())
 	}
 	for line := range slices.Chunk(names, 8) {

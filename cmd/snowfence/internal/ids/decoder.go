@@ -27,9 +27,11 @@ func PrepareDecoder(e *command.Env, cmd *cobra.Command, d *show.Decoder, f *Deco
 		return command.Usagef("--guess looks for the layout: leave --guess out, or --layout, --store and --namespace")
 	}
 	if f.From != "" {
-		if d.Form, err = show.ParseForm(f.From); err != nil {
+		form, err := snowfence.ParseEncoding(f.From)
+		if err != nil {
 			return command.Usagef("--from: %w", err)
 		}
+		d.Form = &form
 	}
 	scheme := func(l snowfence.Layout) (*snowfence.Scheme, error) { return f.Secret.Scheme(e, l) }
 	d.Source = show.Given

@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // formatter writes IDs as lines.
 type formatter struct {
-	encodings []show.Form
+	encodings []snowfence.Encoding
 	json      bool
 }
 
@@ -19,7 +18,7 @@ type formatter struct {
 func newFormatter(list string, asJSON bool) (*formatter, error) {
 	f := &formatter{json: asJSON}
 	for name := range strings.SplitSeq(list, ",") {
-		e, err := show.ParseForm(strings.TrimSpace(name))
+		e, err := snowfence.ParseEncoding(strings.TrimSpace(name))
 		if err != nil {
 			return nil, fmt.Errorf("--format: %w", err)
 		}
