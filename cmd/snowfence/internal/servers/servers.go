@@ -30,19 +30,23 @@ leaves the list after a minute.`,
 		if err != nil {
 			return err
 		}
-		if !asJSON {
-			list = linesOf(list)
-		}
-		now := e.Now()
 		header := []string{"SERVER", "VERSION", "SINCE", "SEEN", "READY", "NODES"}
-		row := func(s *pb.ServerInfo) []string { return serverRow(s, now) }
-		return command.WriteTable(e, out, list, asJSON, "no server uses "+st.Name, header, row)
+		if asJSON {
+			return command.WriteTable(e, out, list, true, "", header, nil)
+		}
+		var rows [][]string
+		for _, s := range list {
+			rows = append(rows, serverRows(s, e.Now())...)
+		}
+		row := func(cells []string) []string { return cells }
+		return command.WriteTable(e, out, rows, false, "no server uses "+st.Name, header, row)
 	})
 }
 
-// serverRow is a line of the table.
-func serverRow(s *pb.ServerInfo, now time.Time) []string {
-	nodes := ""
+// serverRows are the lines of a server, one for each of its namespaces.
+// Only the first line has its other facts.
+func serverRows(s *pb.ServerInfo, now time.Time) (rows [][]string) {
+	var held []string
 	for _, h := range s.Nodes {
 		ends := "ended"
 		if h.Until != nil {
@@ -51,36 +55,21 @@ func serverRow(s *pb.ServerInfo, now time.Time) []string {
 		if h.Sublet != nil {
 			ends = fmt.Sprintf("%d sublet, %s", *h.Sublet, ends)
 		}
-		nodes = fmt.Sprintf("%s %s (%s)", h.Namespace, command.NodeRange(h.FirstNode, h.LastNode), ends)
+		held = append(held, fmt.Sprintf("%s %s (%s)", h.Namespace, command.NodeRange(h.FirstNode, h.LastNode), ends))
 	}
 	for _, name := range s.Failing {
-		nodes = name + " (no lease)"
+		held = append(held, name+" (no lease)")
 	}
-	if s.Since == nil {
-		return []string{"", "", "", "", "", nodes}
+	if held == nil {
+		held = []string{""}
 	}
 	ready := map[bool]string{true: "yes", false: "no"}[s.Ready]
-	return []string{
-		s.Label, s.Version, s.Since.AsTime().Format(time.RFC3339), show.Ago(s.Seen.AsTime(), now), ready, nodes,
+	facts := []string{
+		s.Label, s.Version, s.Since.AsTime().Format(time.RFC3339), show.Ago(s.Seen.AsTime(), now), ready,
 	}
-}
-
-// linesOf returns the lines of a table, one for each namespace of a server.
-// Only the first line of a server has its other facts.
-func linesOf(list []*pb.ServerInfo) (lines []*pb.ServerInfo) {
-	for _, s := range list {
-		first := len(lines)
-		for _, h := range s.Nodes {
-			lines = append(lines, &pb.ServerInfo{Nodes: []*pb.HeldNodes{h}})
-		}
-		for _, name := range s.Failing {
-			lines = append(lines, &pb.ServerInfo{Failing: []string{name}})
-		}
-		if first == len(lines) {
-			lines = append(lines, &pb.ServerInfo{})
-		}
-		one := lines[first]
-		one.Label, one.Version, one.Since, one.Seen, one.Ready = s.Label, s.Version, s.Since, s.Seen, s.Ready
+	for _, text := range held {
+		rows = append(rows, append(facts, text))
+		facts = make([]string, len(facts))
 	}
-	return lines
+	return rows
 }

@@ -3,26 +3,25 @@ package servers
 import (
 	"strings"
 	"testing"
+	"time"
 
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // A server has a line for each of its namespaces, and one at least.
 func TestServersHaveALineForEachNamespace(t *testing.T) {
-	got := linesOf([]*pb.ServerInfo{
+	var text []string
+	for _, s := range []*pb.ServerInfo{
 		{Label: "a", Nodes: []*pb.HeldNodes{{Namespace: "x"}, {Namespace: "y"}}, Failing: []string{"z"}},
 		{Label: "b"},
 		{Label: "c", Failing: []string{"z"}},
-	})
-	var text []string
-	for _, s := range got {
-		line := s.Label + ":" + strings.Join(s.Failing, "")
-		for _, h := range s.Nodes {
-			line += h.Namespace
+	} {
+		for _, row := range serverRows(s, time.Now()) {
+			text = append(text, row[0]+":"+row[5])
 		}
-		text = append(text, line)
 	}
-	if is := strings.Join(text, " "); is != "a:x :y :z b: c:z" {
+	const want = "a:x 0-0 (ended), :y 0-0 (ended), :z (no lease), b:, c:z (no lease)"
+	if is := strings.Join(text, ", "); is != want {
 		t.Error(is)
 	}
 }
