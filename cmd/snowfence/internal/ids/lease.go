@@ -12,29 +12,21 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
-// openLease leases a node of the namespace. With a fixed node it also
-// returns its record from before, nil without one.
-func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (*lease.Lease, *store.Record, error) {
+// openLease leases a node of the namespace.
+func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (*lease.Lease, error) {
 	s, err := namespaceScheme(ctx, e, st, f)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	ttl, err := st.TTL(ctx, f.store.Namespace)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	o := lease.Options{Wait: f.wait > 0, TTL: ttl, Logger: slog.New(slog.DiscardHandler)}
-	var before *store.Record
 	if err := f.node.options(ctx, s, &o); err != nil {
-		return nil, nil, err
-	}
-	if o.Node != nil {
-		if before, err = latest(ctx, st, f.store.Namespace, *o.Node); err != nil {
-			return nil, nil, err
-		}
+		return nil, err
 	}
 	if st.Volatile {
 		e.Message("a store in memory ends with this process: its IDs are unique among themselves only")
@@ -47,9 +39,9 @@ func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags)
 	}
 	l, err := lease.Open(acquire, st.Leases, f.store.Namespace, s, &o)
 	if err != nil {
-		return nil, nil, leaseError(&f.store, err)
+		return nil, leaseError(&f.store, err)
 	}
-	return l, before, nil
+	return l, nil
 }
 
 // namespaceScheme returns the scheme of the namespace, and makes the

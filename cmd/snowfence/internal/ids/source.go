@@ -8,8 +8,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/open"
-	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/statefile"
 	"github.com/spf13/cobra"
 )
@@ -127,7 +125,7 @@ func openSource(ctx context.Context, e *command.Env, f *newFlags) (*source, erro
 	if err != nil {
 		return nil, err
 	}
-	l, before, err := openLease(ctx, e, st, f)
+	l, err := openLease(ctx, e, st, f)
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
@@ -135,7 +133,7 @@ func openSource(ctx context.Context, e *command.Env, f *newFlags) (*source, erro
 		fence:    l,
 		giveBack: func() error { return errors.Join(l.Close(), st.Close()) },
 		whyLater: func(ctx context.Context, g snowfence.Grant) string {
-			return whyLeasedLater(ctx, e, st, f, before, g)
+			return whyLeasedLater(ctx, st, f, g)
 		},
 	}, nil
 }
@@ -208,16 +206,4 @@ func sliceOf(file *statefile.Fence, text string) (snowfence.Fence, error) {
 		return nil, command.Usagef("--slice: %w", err)
 	}
 	return part, nil
-}
-
-// latest returns the record of a node; nil if it was never leased.
-func latest(ctx context.Context, st *open.Store, namespace string, node int64) (*store.Record, error) {
-	records, err := st.Leases.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})
-	if err != nil {
-		return nil, fmt.Errorf("reading node %d of namespace %q: %w", node, namespace, err)
-	}
-	if records[0].Nonce == "" {
-		return nil, nil
-	}
-	return &records[0], nil
 }

@@ -8,56 +8,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-	"github.com/snowfence/snowfence/lease/scope"
-	"github.com/snowfence/snowfence/lease/store"
 )
-
-// What is said of a node whose IDs begin later is what is known of its last
-// holder.
-func TestWhyLeasedLater(t *testing.T) {
-	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	layout := snowfence.MustLayout("twitter")
-	s, err := snowfence.NewScheme(layout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mem := store.NewMemory()
-	if _, err := scope.Namespaces(mem).Create(t.Context(), "default", s, nil); err != nil {
-		t.Fatal(err)
-	}
-	e := &command.Env{Now: func() time.Time { return now }}
-	f := &newFlags{store: command.StoreFlags{Namespace: "default"}}
-	record := func(holder string, at, until time.Duration, unbroken bool) *store.Record {
-		r := &store.Record{
-			Nonce: "x", Generation: 1, Holder: holder, At: now.Add(at).UnixMilli(),
-			Until: layout.TickOf(now.Add(until)),
-		}
-		if r.From = r.Until - 1000; unbroken {
-			r.From, r.PrevUntil = 5, 5
-		}
-		return r
-	}
-	for _, c := range []struct {
-		before *store.Record
-		until  time.Duration
-		want   string
-	}{
-		{record("h", -time.Second, 4*time.Second, true), 4 * time.Second, "node 7 is used up to 2026-06-01T12:00:04Z, because it was not given back by its last holder (a crash, or it still runs); another"},
-		{record("h", time.Hour, time.Hour, false), time.Hour, "(a crash, or it still runs), whose clock was ahead, or this one is behind; another"},
-		{record("", -time.Second, 4*time.Second, true), 4 * time.Second, "because it was cleared while it was leased; another"},
-		{record("", 5*time.Second, 4*time.Second, false), 4 * time.Second, "node 7 is used up to 2026-06-01T12:00:04Z, because the clock was ahead when it was given back, or is behind now; another"},
-		{record("", time.Hour, time.Hour, true), time.Hour, "when it was given back"},
-		{nil, 4 * time.Second, "no other node is free, and node 7 is used up to 2026-06-01T12:00:04Z"},
-	} {
-		g := snowfence.Grant{Node: 7, From: layout.TickOf(now.Add(c.until))}
-		got := whyLeasedLater(t.Context(), e, &open.Store{Leases: mem}, f, c.before, g)
-		if !strings.Contains(got, c.want) {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
-	}
-}
 
 // A wait says how long it takes, and whether it ends by itself.
 func TestExplainWait(t *testing.T) {
