@@ -43,6 +43,6 @@ func whyLeasedLater(ctx context.Context, st *open.Store, f *newFlags, g snowfenc
 	case f.node.node == "":
 		return fmt.Sprintf("no other node is free, and node %d is used up to %s", g.Node, until)
 	}
-	return fmt.Sprintf("node %d is used up to %s, because its last holder did not give it back, or a clock was ahead, or "+
-		"this one is behind; another node begins at once (leave --node out)", g.Node, until)
+	return fmt.Sprintf("node %d is used up to %s, because its last holder did not give it back, or a clock was ahead, "+
+		"or this one is behind; another node begins at once (leave --node out)", g.Node, until)
 }
