@@ -133,11 +133,14 @@ func (m *MariaDB) StopCleanly(t testing.TB) {
 	m.Stop(t, syscall.SIGTERM)
 }
 
-// Dump returns a database as mariadb-dump writes it.
-func (m *MariaDB) Dump(t testing.TB, database string) string {
+// Dump returns a database as mariadb-dump writes it, with more of its
+// arguments.
+func (m *MariaDB) Dump(t testing.TB, database string, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(Need(t, "mysql", "mariadb-dump")[0], "--no-defaults", "--protocol=tcp", "-uroot",
-		"-h127.0.0.1", "-P"+strconv.Itoa(m.Port), "--single-transaction", "--hex-blob", database).Output()
+	out, err := exec.Command(Need(t, "mysql", "mariadb-dump")[0], append([]string{
+		"--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P" + strconv.Itoa(m.Port), "--single-transaction",
+		"--hex-blob", database,
+	}, args...)...).Output()
 	if err != nil {
 		t.Fatalf("mariadb-dump: %v", err)
 	}

@@ -182,10 +182,12 @@ func (p *Postgres) StopCleanly(t testing.TB) {
 	p.Stop(t, syscall.SIGINT)
 }
 
-// Dump returns a database as pg_dump writes it.
-func (p *Postgres) Dump(t testing.TB, database string) string {
+// Dump returns a database as pg_dump writes it, with more of its arguments.
+func (p *Postgres) Dump(t testing.TB, database string, args ...string) string {
 	t.Helper()
-	return p.Run(t, "pg_dump", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", database)
+	return p.Run(t, "pg_dump", append([]string{
+		"-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", database,
+	}, args...)...)
 }
 
 // Load runs a dump in a database.

@@ -206,9 +206,7 @@ func postgresDump(before string, args ...string) beginning {
 	return func(t testing.TB) (string, func() func()) {
 		p, name, url := postgres(t)
 		return url, func() func() {
-			dump := p.Run(t, "pg_dump", append([]string{
-				"-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", name,
-			}, args...)...)
+			dump := p.Dump(t, name, args...)
 			return func() {
 				p.SQL(t, name, before)
 				p.Load(t, name, dump)
@@ -291,11 +289,7 @@ func mariadbDump(before string, args ...string) beginning {
 	return func(t testing.TB) (string, func() func()) {
 		m, name, url := mariadb(t)
 		return url, func() func() {
-			args := append([]string{
-				"--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P" + strconv.Itoa(m.Port),
-				"--single-transaction", "--hex-blob", name,
-			}, args...)
-			dump := run(t, servers.Need(t, "mysql", "mariadb-dump")[0], args...)
+			dump := m.Dump(t, name, args...)
 			return func() {
 				m.SQL(t, name, before)
 				m.Load(t, name, dump)

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -26,40 +24,21 @@ var (
 // sides take turns; commits wait for the disk.
 func BenchmarkInserts(b *testing.B) {
 	b.Run("PostgreSQL", func(b *testing.B) {
-		p := servers.StartPostgres(b)
-		base := pgBase{p, p.NewDatabase(b), pgText(b)}
-		p.SQL(b, base.name, "CREATE TABLE orders (id bigint PRIMARY KEY, item int); CREATE SEQUENCE counted; "+
+		d := newPGBase(b, servers.StartPostgres(b), pgText(b))
+		d.do("CREATE SEQUENCE counted",
 			"CREATE TABLE counted_orders (id bigint PRIMARY KEY DEFAULT nextval('counted'), item int)")
-		if err := base.load(base.text); err != nil {
-			b.Fatal(err)
-		}
-		db, err := sql.Open("pgx", p.URL(base.name))
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer db.Close()
-		compare(b, db, "nextval")
+		compare(b, d.db, "nextval")
 	})
 	b.Run("MariaDB", func(b *testing.B) {
-		m := servers.StartMariaDB(b)
-		base, err := newMariadbBase(b, m, mariadbText(b))
-		if err != nil {
-			b.Fatal(err)
-		}
-		m.SQL(b, base.name, "CREATE TABLE counted_orders (id BIGINT PRIMARY KEY AUTO_INCREMENT, item INT NOT NULL)")
-		db, err := sql.Open("mysql", m.DSN(base.name))
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer db.Close()
-		compare(b, db, "AUTO_INCREMENT")
+		d := mariadbOpener(servers.StartMariaDB(b))(b, mariadbText(b))
+		d.do("CREATE TABLE counted_orders (id BIGINT PRIMARY KEY AUTO_INCREMENT, item INT NOT NULL)")
+		compare(b, d.db, "AUTO_INCREMENT")
 	})
 }
 
 // compare prints how many rows a second each side inserts, and the median
 // of their ratios.
 func compare(b *testing.B, db *sql.DB, counted string) {
-	db.SetMaxIdleConns(16)
 	for _, connections := range []int{1, 16} {
 		var times []float64
 		for range *rounds {

@@ -1,7 +1,7 @@
 package insql
 
 import (
-	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -28,6 +28,21 @@ func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 // nothing of what was written.
 var noFlush = []string{"--innodb-flush-method=nosync", "--debug-no-sync"}
 
+// A printer prints a text with further flags.
+type printer func(t testing.TB, flags ...string) string
+
+// printing returns the printer of "snowfence sql" with some flags.
+func printing(flags ...string) printer {
+	return func(t testing.TB, more ...string) string {
+		return program(t, slices.Concat([]string{"sql"}, flags, more)...)
+	}
+}
+
+// textOf prints the text for the key of a table orders.
+func textOf(dialect string) printer {
+	return printing("--dialect", dialect, "--node", fmt.Sprint(node), "--table", "orders.id")
+}
+
 // program runs snowfence, which must not fail, and returns what it prints.
 func program(t testing.TB, args ...string) string {
 	t.Helper()
@@ -38,12 +53,17 @@ func program(t testing.TB, args ...string) string {
 	return string(out)
 }
 
-func schemeOf(spec string) (*snowfence.Scheme, error) {
+func schemeOf(t testing.TB, spec string) *snowfence.Scheme {
+	t.Helper()
 	l, err := snowfence.ParseLayout(spec)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return snowfence.NewScheme(l)
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // ledger has every ID that a client saw. It is safe for concurrent use.
@@ -89,24 +109,57 @@ func (l *ledger) audit(t testing.TB, layout string) {
 }
 
 // generate makes n IDs of a node with the library.
-func generate(l *ledger, node int64, n int) error {
-	s, err := snowfence.NewScheme(snowfence.Default())
+func generate(t testing.TB, l *ledger, node int64, n int) error {
+	g, err := snowfence.New(snowfence.Config{
+		Fence: snowfence.Unguarded(schemeOf(t, "snowfence"), node), MaxWait: time.Minute,
+	})
 	if err != nil {
 		return err
 	}
-	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, node), MaxWait: time.Minute})
-	if err != nil {
-		return err
-	}
-	defer g.Close()
-	for n > 0 {
-		got := make([]snowfence.ID, min(n, 1000))
-		k, err := g.Fill(context.Background(), got)
-		if err != nil {
-			return err
-		}
+	got := make([]snowfence.ID, 1000)
+	for k := 0; n > 0 && err == nil; n -= k {
+		k, err = g.Fill(t.Context(), got[:min(n, len(got))])
 		l.add(got[:k]...)
-		n -= k
 	}
-	return nil
+	return errors.Join(err, g.Close())
+}
+
+// insqlCrowd makes IDs on sixteen connections beside a Go program on other
+// nodes, and audits all that a client saw.
+func insqlCrowd(b base) {
+	total := 4_000
+	if *long {
+		total = 1_000_000
+	}
+	var l ledger
+	began := time.Now()
+	beside := make(chan error, 2)
+	for n := range int64(2) {
+		go func() { beside <- generate(b, &l, node+1+n, total/8) }()
+	}
+	b.crowd(&l, 16, total*3/4/16)
+	b.must(<-beside, <-beside)
+	l.audit(b, "snowfence")
+	s := schemeOf(b, "snowfence")
+	c := b.session()
+	defer c.end()
+	seen := map[snowfence.ID]bool{}
+	for i, id := range l.ids {
+		p, err := s.Decode(id)
+		// A second ahead is the lead, one before is the clock of the test,
+		// which is another one.
+		if err != nil || p.Node < node || p.Node > node+2 || p.Time.Before(began.Add(-time.Second)) ||
+			p.Time.After(time.Now().Add(2*time.Second)) {
+			b.Fatalf("%d is %+v: %v", id, p, err)
+		}
+		seen[id] = true
+		if i >= len(l.ids)-500 {
+			c.decodes(s, id)
+		}
+	}
+	for _, id := range c.ids("SELECT id FROM orders") {
+		if !seen[id] {
+			b.Fatalf("no client saw %d, which is in the table", id)
+		}
+	}
 }

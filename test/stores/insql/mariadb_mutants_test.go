@@ -85,7 +85,7 @@ func TestMutantsOfMariaDB(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t, noFlush...)
 	open := mariadbOpener(m)
-	noticed(t, mariadbMutants, 1, mariadbProbes, mariadbText, func(t testing.TB, text string) (mariadbBase, error) {
+	noticed(t, mariadbMutants, 1, mariadbProbes, mariadbText, func(t testing.TB, text string) base {
 		// What a probe left when it stopped half-way.
 		m.SQL(t, "", "SET GLOBAL server_id = 1, GLOBAL innodb_flush_log_at_trx_commit = 1, GLOBAL read_only = 0")
 		return open(t, text)

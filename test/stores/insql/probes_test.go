@@ -1,6 +1,8 @@
 package insql
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -9,48 +11,32 @@ import (
 
 // A probe looks for one kind of mistake in a text, which was printed with
 // further flags and runs in a database of its own.
-type probe[B any] struct {
+type probe struct {
 	name  string
 	flags []string
-	look  func(b B) error
+	look  func(b base)
 }
 
 // A mutant is a term of a text, what stands in its place, and the probe
 // that has to notice it.
 type mutant struct{ old, broken, probe string }
 
-// A printer prints a text with further flags.
-type printer func(t testing.TB, flags ...string) string
-
-// An opener makes a database and runs a text there.
-type opener[B any] func(t testing.TB, text string) (B, error)
-
 // kept looks with each probe at a text that is whole.
-func kept[B any](t *testing.T, probes []probe[B], text printer, open opener[B]) {
+func kept(t *testing.T, probes []probe, text printer, open opener) {
 	for _, p := range probes {
-		t.Run(p.name, func(t *testing.T) {
-			b, err := open(t, text(t, p.flags...))
-			if err == nil {
-				err = p.look(b)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
+		t.Run(p.name, func(t *testing.T) { p.look(open(t, text(t, p.flags...))) })
 	}
 }
 
 // noticed breaks the terms of a text, one at a time: its probe has to
 // notice each. Without -long it breaks one of so many.
-func noticed[B any](
-	t *testing.T, mutants []mutant, every int, probes []probe[B], text printer, open opener[B],
-) {
+func noticed(t *testing.T, mutants []mutant, every int, probes []probe, text printer, open opener) {
 	for i, m := range mutants {
 		if !*long && i%every != 0 {
 			continue
 		}
 		t.Run(m.old, func(t *testing.T) {
-			at := slices.IndexFunc(probes, func(p probe[B]) bool { return p.name == m.probe })
+			at := slices.IndexFunc(probes, func(p probe) bool { return p.name == m.probe })
 			if at < 0 {
 				t.Fatalf("no probe is %q", m.probe)
 			}
@@ -58,31 +44,55 @@ func noticed[B any](
 			if !strings.Contains(whole, m.old) {
 				t.Fatalf("the text for %q has no %s", m.probe, m.old)
 			}
-			b, err := open(t, strings.ReplaceAll(whole, m.old, m.broken))
-			if err == nil {
-				err = probes[at].look(b)
-			}
-			if err == nil {
+			j := &judge{TB: t}
+			j.play(func() { probes[at].look(open(j, strings.ReplaceAll(whole, m.old, m.broken))) })
+			if !j.Failed() {
 				t.Errorf("%q did not notice %s", m.probe, m.broken)
-			} else {
-				t.Log(err)
 			}
+			t.Log(j.said)
 		})
 	}
 }
 
-// crowd runs clients at once, and fails if they saw an ID twice.
-func crowd(l *ledger, clients int, client func() error) error {
-	errs := make([]error, clients)
-	var wg sync.WaitGroup
-	for i := range clients {
-		wg.Go(func() { errs[i] = client() })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return l.repeated()
+// A judge is a test that may fail. It keeps what it was told.
+type judge struct {
+	testing.TB
+	mu   sync.Mutex
+	said []string
 }
+
+// play runs a probe until it fails, or to its end.
+func (j *judge) play(probe func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		probe()
+	}()
+	<-done
+}
+
+func (j *judge) Errorf(format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.said = append(j.said, fmt.Sprintf(format, args...))
+}
+
+func (j *judge) Failed() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.said) > 0
+}
+
+func (j *judge) Error(args ...any) { j.Errorf("%s", fmt.Sprint(args...)) }
+
+func (j *judge) Fatal(args ...any) {
+	j.Error(args...)
+	runtime.Goexit()
+}
+
+func (j *judge) Fatalf(format string, args ...any) {
+	j.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+func (*judge) Helper() {}

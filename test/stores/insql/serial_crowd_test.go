@@ -27,8 +27,7 @@ func TestSerialMariaDB(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
 	m := servers.StartMariaDB(t)
-	without := "without zones"
-	kept(t, []probe[serialBase]{{without, nil, serialWithoutZones}}, serialText("mariadb"), serialMariaDB(m))
+	kept(t, []probe{{"without zones", nil, serialWithoutZones}}, serialText("mariadb"), serialMariaDB(m))
 	zones(t, m)
 	kept(t, serialProbes(*long), serialText("mariadb"), serialMariaDB(m))
 }
@@ -36,8 +35,8 @@ func TestSerialMariaDB(t *testing.T) {
 // serialCrowd takes numbers of two sequences on sixteen connections, in SQL
 // and in Go. Transactions are rolled back, in part or as a whole, and lose
 // their connections: the numbers in the table have no gap, and come once.
-func serialCrowd(total int64) func(b serialBase) error {
-	return func(b serialBase) error {
+func serialCrowd(total int64) func(b base) {
+	return func(b base) {
 		var taken atomic.Int64
 		errs := make(chan error, 16)
 		for client := range uint64(16) {
@@ -52,34 +51,26 @@ func serialCrowd(total int64) func(b serialBase) error {
 				errs <- err
 			}()
 		}
-		var err error
+		var all error
 		for range 16 {
-			err = errors.Join(err, <-errs)
+			all = errors.Join(all, <-errs)
 		}
-		if err != nil {
-			return err
-		}
-		var periods, gaps int64
-		const ask = "SELECT COUNT(*), SUM(CASE WHEN count = high THEN 0 ELSE 1 END) FROM " +
+		b.must(all)
+		var periods, gaps, count int64
+		const ask = "SELECT COUNT(*), SUM(CASE WHEN count = high THEN 0 ELSE 1 END), SUM(count) FROM " +
 			"(SELECT COUNT(*) AS count, MAX(n) AS high FROM invoice GROUP BY period) x"
-		if err := b.db.QueryRow(ask).Scan(&periods, &gaps); err != nil {
-			return err
-		}
-		var count int64
-		if err := b.db.QueryRow("SELECT COUNT(*) FROM invoice").Scan(&count); err != nil {
-			return err
-		}
+		b.must(b.db.QueryRow(ask).Scan(&periods, &gaps, &count))
 		if count != taken.Load() || count < total || periods < 2 || gaps != 0 {
-			return fmt.Errorf("%d numbers of %d committed ones, in %d periods; %d of them have gaps", count,
-				taken.Load(), periods, gaps)
+			b.Fatalf("%d numbers of %d committed ones, in %d periods; %d of them have gaps",
+				count, taken.Load(), periods, gaps)
 		}
-		return b.looksOwn()
+		b.looksOwn()
 	}
 }
 
 // invoices writes one or two invoices in a transaction, and returns how
 // many were committed.
-func (b *serialBase) invoices(random *rand.Rand) (committed int64, err error) {
+func (b base) invoices(random *rand.Rand) (committed int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	dated := random.IntN(2) == 0
@@ -119,7 +110,7 @@ func (b *serialBase) invoices(random *rand.Rand) (committed int64, err error) {
 }
 
 // invoice takes a number in SQL or in Go, and writes it down.
-func (b *serialBase) invoice(ctx context.Context, tx *sql.Tx, dated, inGo bool) (err error) {
+func (b base) invoice(ctx context.Context, tx *sql.Tx, dated, inGo bool) (err error) {
 	var s sequence.Serial
 	name, text := "orders", ""
 	if dated {
@@ -127,7 +118,7 @@ func (b *serialBase) invoice(ctx context.Context, tx *sql.Tx, dated, inGo bool) 
 	}
 	switch {
 	case inGo:
-		s, err = sqlstore.SequenceTx(ctx, tx, b.dialect, name)
+		s, err = sqlstore.SequenceTx(ctx, tx, b.dialect(), name)
 	case dated:
 		err = tx.QueryRowContext(ctx, "SELECT snowfence_serial_text('dated')").Scan(&text)
 		if err == nil {
@@ -143,7 +134,7 @@ func (b *serialBase) invoice(ctx context.Context, tx *sql.Tx, dated, inGo bool) 
 }
 
 // kill ends the connection of a transaction from another one.
-func (b *serialBase) kill(ctx context.Context, tx *sql.Tx) error {
+func (b base) kill(ctx context.Context, tx *sql.Tx) error {
 	ask, by := "SELECT pg_backend_pid()", "SELECT pg_terminate_backend(%d)"
 	if b.mariadb != nil {
 		ask, by = "SELECT CONNECTION_ID()", "KILL %d"
@@ -163,43 +154,31 @@ func (b *serialBase) kill(ctx context.Context, tx *sql.Tx) error {
 
 // looksOwn checks that a program which opens the database finds nothing
 // that was put back, and goes on with the next numbers.
-func (b *serialBase) looksOwn() error {
-	ctx := context.Background()
+func (b base) looksOwn() {
+	b.Helper()
+	ctx := b.Context()
 	before, err := b.st.Identity(ctx, "")
-	if err != nil {
-		return err
-	}
-	fresh, err := sqlstore.New(b.db, b.dialect)
-	if err != nil {
-		return err
-	}
+	b.must(err)
+	fresh, err := sqlstore.New(b.db, b.dialect())
+	b.must(err)
 	s, err := sequence.Open(ctx, fresh, "orders", nil)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	defer s.Close()
 	d, err := sequence.OpenDated(ctx, fresh, "dated", nil)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	defer d.Close()
 	n, err := s.Next(ctx)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	serial, err := d.Next(ctx)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	for period, got := range map[int64]int64{0: n, serial.Period: serial.N} {
 		var high int64
-		ask := fmt.Sprint("SELECT COALESCE(MAX(n), 0) FROM invoice WHERE period = ", period)
-		if err := b.db.QueryRow(ask).Scan(&high); err != nil || got != high+1 {
-			return fmt.Errorf("Next gave %d after %d of period %d: %w", got, high, period, err)
+		b.must(b.db.QueryRow(fmt.Sprint("SELECT COALESCE(MAX(n), 0) FROM invoice WHERE period = ", period)).Scan(&high))
+		if got != high+1 {
+			b.Fatalf("Next gave %d after %d of period %d", got, high, period)
 		}
 	}
 	if now, err := fresh.Identity(ctx, ""); err != nil || now != before {
-		return fmt.Errorf("the database was %s, and is %s: %w", before, now, err)
+		b.Fatalf("the database was %s, and is %s: %v", before, now, err)
 	}
-	return nil
 }

@@ -87,6 +87,6 @@ func TestMutantsOfSerials(t *testing.T) {
 	t.Parallel()
 	p, m := servers.StartPostgres(t), servers.StartMariaDB(t)
 	noticed(t, serialPostgresMutants, 50, serialProbes(false), serialText("postgres"), serialPostgres(p))
-	without := append(serialProbes(false), probe[serialBase]{"without zones", nil, serialWithoutZones})
+	without := append(serialProbes(false), probe{"without zones", nil, serialWithoutZones})
 	noticed(t, serialMariaDBMutants, 50, without, serialText("mariadb"), serialMariaDB(m))
 }
