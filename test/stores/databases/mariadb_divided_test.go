@@ -1,4 +1,4 @@
-package mysql
+package databases
 
 import (
 	"context"
@@ -67,9 +67,7 @@ func (c *dividedConn) QueryContext(ctx context.Context, query string, args []dri
 func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	t.Parallel()
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var connectors []driver.Connector
 	var direct []*sqlstore.Store
 	for _, id := range []string{"1", "2"} {
@@ -80,18 +78,12 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		for node := range int64(3) {
-			if err := swap(t, st, "", record(node, "a")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, swap(t, st, "", record(node, "a")))
 		}
 		config, err := mysql.ParseDSN(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c, err := mysql.NewConnector(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		connectors, direct = append(connectors, c), append(direct, st)
 	}
 	var chance atomic.Bool
@@ -99,9 +91,7 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	defer db.Close()
 	open := func() *sqlstore.Store {
 		st, err := sqlstore.New(db, sqlstore.MySQL())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return st
 	}
 	st := open()
@@ -125,9 +115,7 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	get := func(st *sqlstore.Store, node int64) store.Record {
 		t.Helper()
 		rs, err := st.Get(t.Context(), []store.Key{record(node, "").Key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return rs[0]
 	}
 	divided("a write", swap(t, st, "a", record(0, "b")))

@@ -1,4 +1,4 @@
-package pool
+package databases
 
 import (
 	"fmt"
@@ -24,26 +24,20 @@ func TestPgbouncer(t *testing.T) {
 	path := servers.Need(t, "pgbouncer", "pgbouncer")[0]
 	p := servers.StartPostgres(t)
 	dir, err := os.MkdirTemp("", "pgbouncer") // which its user can enter
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	port, file := servers.Ports(t, 1)[0], filepath.Join(dir, "ini")
 	text := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d user=postgres\n[pgbouncer]\nauth_type = any\n"+
 		"listen_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\npool_mode = transaction\n"+
 		"ignore_startup_parameters = extra_float_digits\n", p.Port, port)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o644))
 	args := []string{file}
 	if os.Getuid() == 0 { // it refuses to run as root
 		args = append(args, "-u", "postgres")
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(dir, 0o755))
 	}
 	servers.Start(t, "pgbouncer", path, args, nil).Ready(t, func() error {
-		return open(t, "pgx", pooled(port, "postgres", "default_query_exec_mode=exec")).Ping()
+		return opened(t, "pgx", pooled(port, "postgres", "default_query_exec_mode=exec")).Ping()
 	})
 	for driver, setting := range map[string]string{
 		"pgx": "default_query_exec_mode=exec", "postgres": "binary_parameters=yes", // lib/pq
@@ -51,20 +45,16 @@ func TestPgbouncer(t *testing.T) {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			storetest.Run(t, func(t *testing.T) store.Store {
-				db := open(t, driver, pooled(port, p.NewDatabase(t), setting))
+				db := opened(t, driver, pooled(port, p.NewDatabase(t), setting))
 				db.SetMaxOpenConns(4) // many tests at once
 				st, err := sqlstore.New(db, sqlstore.PostgreSQL())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return st
 			})
-			db := open(t, driver, pooled(port, p.NewDatabase(t), setting))
+			db := opened(t, driver, pooled(port, p.NewDatabase(t), setting))
 			ids, err := sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL(),
 				&lease.Options{Create: true, TTL: 2 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				if _, err := ids.Next(t.Context()); err != nil {
 					t.Fatal(err)
@@ -77,14 +67,10 @@ func TestPgbouncer(t *testing.T) {
 			if err == nil {
 				err = sequence.Create(t.Context(), st, "bills", sequence.Definition{Mode: sequence.Strict})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for want := int64(1); want <= 3; want++ {
 				tx, err := db.BeginTx(t.Context(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				n, err := sqlstore.SequenceTx(t.Context(), tx, sqlstore.PostgreSQL(), "bills")
 				if err == nil {
 					err = tx.Commit()

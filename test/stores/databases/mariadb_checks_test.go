@@ -1,4 +1,4 @@
-package mysql
+package databases
 
 import (
 	"errors"
@@ -16,42 +16,13 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// record is one to write.
-func record(node int64, nonce string) store.Record {
-	return store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1, Label: "läbel 日本 😀"}
-}
-
-func swap(t *testing.T, st store.Store, old string, r store.Record) error {
-	t.Helper()
-	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
-}
-
-// refused checks that a store refuses reads and writes with a text.
-func refused(t *testing.T, st store.Store, want string) {
-	t.Helper()
-	_, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("a read: %v, which should say %q", err, want)
-	}
-	batch := []store.Write{{New: record(98, "x")}, {New: record(99, "x")}}
-	for _, writes := range [][]store.Write{batch, batch[:1]} {
-		for _, err := range st.Swap(t.Context(), writes) {
-			if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), want) {
-				t.Errorf("a write: %v, which should say %q", err, want)
-			}
-		}
-	}
-}
-
-// TestSettings changes settings under a store in use.
-func TestSettings(t *testing.T) {
+// TestMariaDBSettings changes settings under a store in use.
+func TestMariaDBSettings(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t, "--log-bin", "--sync-binlog=1", "--server-id=3")
 	name := m.NewDatabase(t)
 	_, st := connect(t, m.DSN(name))
-	if err := swap(t, st, "", record(1, "a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, swap(t, st, "", record(1, "a")))
 	for i, c := range []struct{ set, back, want string }{
 		{"innodb_flush_log_at_trx_commit = 2", "innodb_flush_log_at_trx_commit = 1", "innodb_flush_log_at_trx_commit is not 1: SET GLOBAL innodb_flush_log_at_trx_commit = 1,"},
 		{"innodb_flush_log_at_trx_commit = 0", "innodb_flush_log_at_trx_commit = 1", "innodb_flush_log_at_trx_commit is not 1"},
@@ -103,48 +74,9 @@ func TestDoubleWrite(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answer to a commit: the result is unknown, which
-// is neither done nor lost.
-func TestLostAnswer(t *testing.T) {
-	t.Parallel()
-	m := servers.StartMariaDB(t)
-	name := m.NewDatabase(t)
-	c := fleet.NewCutter(t, servers.Address(m.Port))
-	_, direct := connect(t, m.DSN(name))
-	db, st := connect(t, fmt.Sprintf("root@tcp(127.0.0.1:%d)/%s", c.Port, name))
-	db.SetMaxOpenConns(1)
-	for i, word := range []string{"UPDATE snowfence_lease SET nonce", "COMMIT"} {
-		nodes := []int64{int64(i) * 10, int64(i)*10 + 1}[:i+1]
-		var first, second []store.Write
-		for _, n := range nodes {
-			first = append(first, store.Write{New: record(n, "a")})
-			second = append(second, store.Write{Old: "a", New: record(n, "b")})
-		}
-		for _, err := range st.Swap(t.Context(), first) {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.Cut(word)
-		for _, err := range st.Swap(t.Context(), second) {
-			if err == nil || errors.Is(err, store.ErrLost) {
-				t.Errorf("a swap without an answer: %v", err)
-			}
-		}
-		if c.Cuts() != i+1 {
-			t.Fatal("nothing was cut")
-		}
-		for _, n := range nodes { // it was done
-			if err := swap(t, direct, "b", record(n, "c")); err != nil {
-				t.Errorf("what was written without an answer: %v", err)
-			}
-		}
-	}
-}
-
-// TestRights uses the tables as a user who cannot make them, and whose
-// password must not be told. It does what the errors say.
-func TestRights(t *testing.T) {
+// TestMariaDBRights uses the tables as a user who cannot make them, and
+// whose password must not be told. It does what the errors say.
+func TestMariaDBRights(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
 	name := m.NewDatabase(t)
@@ -153,9 +85,7 @@ func TestRights(t *testing.T) {
 	_, user := connect(t, dsn)
 	m.SQL(t, "", fleet.Statements(t, user))
 	_, user = connect(t, dsn) // connections keep the rights they began with
-	if err := swap(t, user, "", record(1, "a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, swap(t, user, "", record(1, "a")))
 	m.SQL(t, "", "REVOKE UPDATE ON "+name+".snowfence_lease FROM u")
 	_, user = connect(t, dsn)
 	if err := swap(t, user, "a", record(1, "b")); err == nil || !strings.Contains(err.Error(),
@@ -185,34 +115,9 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestTables: the store refuses tables of another shape.
-func TestTables(t *testing.T) {
-	t.Parallel()
-	m := servers.StartMariaDB(t)
-	for _, c := range []struct{ setup, want string }{
-		{"CREATE TABLE snowfence_lease (id int)", "another program's"},
-		{"CREATE TABLE snowfence_lease (id int) ENGINE=MyISAM", "engine MyISAM"},
-		{"CREATE TABLE snowfence_meta (name varchar(64) primary key, value varchar(255)); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99')", "use the program that made them"},
-	} {
-		name := m.NewDatabase(t)
-		m.SQL(t, name, c.setup)
-		_, st := connect(t, m.DSN(name))
-		refused(t, st, c.want)
-	}
-	_, none := connect(t, m.DSN(""))
-	refused(t, none, "has no database")
-	name := m.NewDatabase(t)
-	_, st := connect(t, m.DSN(name))
-	if err := swap(t, st, "", record(1, "a")); err != nil {
-		t.Fatal(err)
-	}
-	m.SQL(t, name, "DROP TABLE snowfence_lease")
-	refused(t, st, "the tables are not there")
-}
-
-// TestLookalikes: the store refuses a server that only speaks the protocol
-// of MySQL, here by the version that it names.
-func TestLookalikes(t *testing.T) {
+// TestMariaDBLookalikes: the store refuses a server that only speaks the
+// protocol of MySQL, here by the version that it names.
+func TestMariaDBLookalikes(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t, "--version=8.0.11-TiDB-v8.5.1")
 	name := m.NewDatabase(t)
@@ -229,10 +134,10 @@ func TestEngine(t *testing.T) {
 	m := servers.StartMariaDB(t)
 	name := m.NewDatabase(t)
 	_, st := connect(t, m.DSN(name))
-	if err := swap(t, st, "", record(1, "a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, swap(t, st, "", record(1, "a")))
 	m.SQL(t, name, "ALTER TABLE snowfence_lease ENGINE=MyISAM")
+	_, none := connect(t, m.DSN(""))
+	refused(t, none, "has no database")
 	_, st = connect(t, m.DSN(name))
 	refused(t, st, "which forgets grants: ALTER TABLE snowfence_lease ENGINE=InnoDB")
 	m.SQL(t, name, "ALTER TABLE snowfence_lease ENGINE=InnoDB")

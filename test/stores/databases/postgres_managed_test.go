@@ -1,4 +1,4 @@
-package postgres
+package databases
 
 import (
 	"bytes"
@@ -91,9 +91,7 @@ func TestClosedFunctions(t *testing.T) {
 			said := &log{}
 			o := &lease.Options{Create: true, Logger: slog.New(slog.NewTextHandler(said, nil))}
 			ids, err := sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := ids.Next(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -126,13 +124,9 @@ func TestClosedFunctions(t *testing.T) {
 // needs all functions; its error advises the second.
 func numbersInTx(t *testing.T, db *sql.DB, st *sqlstore.Store, closed bool) {
 	t.Helper()
-	if err := sequence.Create(t.Context(), st, "bills", sequence.Definition{Mode: sequence.Strict}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sequence.Create(t.Context(), st, "bills", sequence.Definition{Mode: sequence.Strict}))
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n, err := sqlstore.SequenceTx(t.Context(), tx, sqlstore.PostgreSQL(), "bills")
 	_ = tx.Rollback()
 	if says := err != nil && strings.Contains(err.Error(), "pg_control_system() TO this user"); says != closed ||
@@ -140,9 +134,7 @@ func numbersInTx(t *testing.T, db *sql.DB, st *sqlstore.Store, closed bool) {
 		t.Errorf("in a transaction: %+v, %v", n, err)
 	}
 	s, err := sequence.Open(t.Context(), st, "bills", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	if n, err := s.Next(t.Context()); err != nil || n != 1 {
 		t.Errorf("outside of a transaction: %d, %v", n, err)
@@ -158,13 +150,9 @@ func TestRightRevokedUnderAHolder(t *testing.T) {
 	p.SQL(t, database, "GRANT CREATE ON SCHEMA public TO owner")
 	_, st := connect(t, url)
 	scheme, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{Create: true, TTL: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	first := l.Status().Grant
 	revoke := func() { p.SQL(t, database, "REVOKE EXECUTE ON FUNCTION "+control+" FROM PUBLIC") }
 	giveBack := func() { p.SQL(t, database, "GRANT EXECUTE ON FUNCTION "+control+" TO PUBLIC") }
@@ -195,9 +183,7 @@ func TestRightRevokedUnderAHolder(t *testing.T) {
 	identity := func() string {
 		t.Helper()
 		ns, err := scope.Namespaces(st).Show(t.Context(), "default")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return ns.Identity
 	}
 	all := identity()

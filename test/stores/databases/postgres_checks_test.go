@@ -1,8 +1,7 @@
-package postgres
+package databases
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -21,29 +20,6 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// record is one to write.
-func record(node int64, nonce string) store.Record {
-	return store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1, Label: "läbel"}
-}
-
-func swap(t *testing.T, st store.Store, old string, r store.Record) error {
-	t.Helper()
-	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
-}
-
-// refused checks that a store refuses reads and writes with a text.
-func refused(t *testing.T, st store.Store, want string) {
-	t.Helper()
-	_, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("a read: %v, which should say %q", err, want)
-	}
-	if err := swap(t, st, "", record(99, "x")); err == nil || errors.Is(err, store.ErrLost) ||
-		!strings.Contains(err.Error(), want) {
-		t.Errorf("a write: %v, which should say %q", err, want)
-	}
-}
-
 // TestDurable has the server killed, with a log that is written every ten
 // seconds only, right after a swap over a connection with
 // synchronous_commit=off. A statement past the store shows that this
@@ -58,9 +34,7 @@ func TestDurable(t *testing.T) {
 		{{New: record(2, "a")}, {New: record(3, "a")}},
 	} {
 		for _, err := range st.Swap(t.Context(), batch) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 		if _, err := db.Exec("UPDATE snowfence_lease SET label = 'not durable'"); err != nil {
 			t.Fatal(err)
@@ -75,7 +49,7 @@ func TestDurable(t *testing.T) {
 				rs, err = st.Get(t.Context(), []store.Key{w.New.Key})
 				return err
 			})
-			if rs[0].Nonce != "a" || rs[0].Label != "läbel" {
+			if rs[0].Nonce != "a" || rs[0].Label != record(0, "").Label {
 				t.Errorf("after a crash: %+v", rs)
 			}
 		}
@@ -107,14 +81,12 @@ func reports(t *testing.T, st *sqlstore.Store, when string, has bool, finding fu
 	})
 }
 
-// TestSettings changes settings under a store in use.
-func TestSettings(t *testing.T) {
+// TestPostgreSQLSettings changes settings under a store in use.
+func TestPostgreSQLSettings(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	_, st := connect(t, p.URL("postgres"))
-	if err := swap(t, st, "", record(1, "a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, swap(t, st, "", record(1, "a")))
 	swaps := func(node int64, refused bool) { // backends take the configuration up a moment later
 		for start := time.Now(); time.Since(start) < fleet.Patience(); node++ {
 			if err := swap(t, st, "", record(node, "a")); (err != nil) == refused {
@@ -144,9 +116,7 @@ func TestStandby(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	_, st := connect(t, p.URL("postgres"))
-	if err := swap(t, st, "", record(1, "a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, swap(t, st, "", record(1, "a")))
 	s := p.Standby(t)
 	_, standby := connect(t, s.URL("postgres"))
 	refused(t, standby, "standby: connect to the primary")
@@ -191,9 +161,7 @@ func TestConnectionsOfAPool(t *testing.T) {
 			"AND backend_type = 'client backend'")
 	}
 	for range 3 {
-		if err := write(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, write())
 		p.SQL(t, "postgres", "ALTER ROLE postgres SET default_transaction_read_only = on") // of new connections
 		end()
 		for range 3 {
@@ -214,36 +182,10 @@ func TestConnectionsOfAPool(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answer to a commit: the result is unknown, which
-// is neither done nor lost.
-func TestLostAnswer(t *testing.T) {
-	t.Parallel()
-	p := servers.StartPostgres(t)
-	c := fleet.NewCutter(t, servers.Address(p.Port))
-	_, direct := connect(t, p.URL("postgres"))
-	db, st := connect(t, fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.Port))
-	db.SetMaxOpenConns(1)
-	if err := swap(t, st, "", record(1, "a")); err != nil {
-		t.Fatal(err)
-	}
-	c.Cut("secondnonce")
-	if err := swap(t, st, "a", record(1, "secondnonce")); err == nil || errors.Is(err, store.ErrLost) {
-		t.Errorf("a swap without an answer: %v", err)
-	}
-	if c.Cuts() != 1 {
-		t.Fatal("nothing was cut")
-	}
-	// It was done, if perhaps a moment later: a lock of the row is only had
-	// after it.
-	if err := swap(t, direct, "secondnonce", record(1, "third")); err != nil {
-		t.Errorf("what was written without an answer: %v", err)
-	}
-}
-
-// TestRights uses the tables as a user who cannot make them, in a schema of
-// its own and in public, as PostgreSQL 15 has it. It does what the errors
-// say.
-func TestRights(t *testing.T) {
+// TestPostgreSQLRights uses the tables as a user who cannot make them, in a
+// schema of its own and in public, as PostgreSQL 15 has it. It does what
+// the errors say.
+func TestPostgreSQLRights(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	p.SQL(t, "postgres", "CREATE USER u; CREATE SCHEMA fence; GRANT USAGE ON SCHEMA fence TO u")
@@ -280,43 +222,27 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestTables finds tables that are not the ones it needs.
-func TestTables(t *testing.T) {
+// TestUnloggedTables refuses tables that a crash empties, and does what the
+// error says.
+func TestUnloggedTables(t *testing.T) {
 	t.Parallel()
-	p := servers.StartPostgres(t)
-	for _, c := range []struct{ setup, want string }{
-		{"CREATE TABLE snowfence_lease (id int)", "another program's"},
-		{"CREATE TABLE snowfence_meta (id int)", "does not exist"},
-		{"CREATE TABLE snowfence_meta (name text primary key, value text); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99');" +
-			" CREATE TABLE snowfence_lease (id int)", "use the program that made them"},
-	} {
-		name := p.NewDatabase(t)
-		p.SQL(t, name, c.setup)
-		_, st := connect(t, p.URL(name))
-		refused(t, st, c.want)
-	}
-	name := p.NewDatabase(t)
-	_, st := connect(t, p.URL(name))
-	if err := swap(t, st, "", record(1, "a")); err != nil {
-		t.Fatal(err)
-	}
-	for _, table := range []string{"snowfence_lease", "snowfence_meta"} { // a crash empties it
-		p.SQL(t, name, "ALTER TABLE "+table+" SET UNLOGGED")
-		_, later := connect(t, p.URL(name))
+	d := onPostgres(t, servers.StartPostgres(t))
+	_, st := connect(t, d.dsn)
+	must(t, swap(t, st, "", record(1, "a")))
+	for _, table := range []string{"snowfence_lease", "snowfence_meta"} {
+		d.sql("ALTER TABLE " + table + " SET UNLOGGED")
+		_, later := connect(t, d.dsn)
 		refused(t, later, "ALTER TABLE snowfence_lease SET LOGGED; ALTER TABLE snowfence_meta SET LOGGED")
-		p.SQL(t, name, "ALTER TABLE "+table+" SET LOGGED")
-		_, later = connect(t, p.URL(name))
-		if _, err := later.Heads(t.Context()); err != nil {
-			t.Error(err)
-		}
+		d.sql("ALTER TABLE " + table + " SET LOGGED")
+		_, later = connect(t, d.dsn)
+		_, err := later.Heads(t.Context())
+		must(t, err)
 	}
-	p.SQL(t, name, "DROP TABLE snowfence_lease")
-	refused(t, st, "the tables are not there")
 }
 
-// TestLookalikes refuses servers that speak the protocol alone: here by a
-// version() that hides the server's.
-func TestLookalikes(t *testing.T) {
+// TestPostgreSQLLookalikes refuses servers that speak the protocol alone:
+// here by a version() that hides the server's.
+func TestPostgreSQLLookalikes(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	for _, c := range []struct{ version, want string }{
@@ -334,8 +260,8 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
-// TestPassword looks for a password in errors.
-func TestPassword(t *testing.T) {
+// TestPostgreSQLPassword looks for a password in errors.
+func TestPostgreSQLPassword(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	p.SQL(t, "postgres", "CREATE USER u PASSWORD 'right'")
@@ -344,9 +270,7 @@ func TestPassword(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(hba, append([]byte("host all u 127.0.0.1/32 scram-sha-256\n"), rules...), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.SQL(t, "postgres", "SELECT pg_reload_conf()")
 	port := servers.Ports(t, 1)[0]
 	for _, at := range []string{
@@ -355,14 +279,10 @@ func TestPassword(t *testing.T) {
 	} {
 		const secret = "s3cr3t/%&"
 		db, err := sql.Open("pgx", "postgres://u:"+url.QueryEscape(secret)+"@"+at+"?sslmode=disable")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer db.Close()
 		st, err := sqlstore.New(db, sqlstore.PostgreSQL())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		err = swap(t, st, "", record(1, "a"))
 		if err == nil || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("at %s: %v", at, err)
