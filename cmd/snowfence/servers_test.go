@@ -32,7 +32,7 @@ func TestServersOfAStoreAreListed(t *testing.T) {
 	s := server.New(st.Leases, server.Options{Label: "web\x1b[2J-1", Version: "v1.2.3"})
 	ctx, stop := context.WithCancel(t.Context())
 	gone := make(chan struct{})
-	go func() { defer close(gone); s.Announce(ctx) }()
+	go func() { defer close(gone); s.Servers.Announce(ctx) }()
 	defer func() { stop(); <-gone }()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		l, err := server.ListServers(t.Context(), st.Leases)

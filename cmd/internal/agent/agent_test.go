@@ -169,7 +169,8 @@ func TestAgent(t *testing.T) {
 				}
 				note(src.Next(t.Context()))
 			}
-			if n, err := a.Service().CountNodes(t.Context(), "jobs"); err != nil || n.Held != 5 || n.Leasable != 16 {
+			n, err := a.Service().Views.CountNodes(t.Context(), "jobs")
+			if err != nil || n.Held != 5 || n.Leasable != 16 {
 				t.Errorf("with the agent's own node: %+v, %v", n, err)
 			}
 			if runtime.GOOS == "linux" { // elsewhere the kernel does not tell the user

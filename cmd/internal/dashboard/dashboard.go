@@ -43,7 +43,7 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	ctx, end := context.WithCancel(context.Background())
 	d := &Dashboard{cfg: cfg, life: ctx, end: end}
 	d.sampler = newSampler(cfg)
-	cfg.Service.Draw = d.drawView
+	cfg.Service.Views.Draw = d.drawView
 	d.wait.Go(func() { d.sampler.run(ctx) })
 	mountPage(mux)
 	handler := func(serve func(http.ResponseWriter, *http.Request) error) http.Handler {

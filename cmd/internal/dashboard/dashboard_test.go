@@ -77,7 +77,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 func (b *bench) namespace(t *testing.T, name, layout string) {
 	t.Helper()
 	m := &pb.CreateNamespaceRequest{Name: name, Layout: layout}
-	if _, err := b.service.CreateNamespace(t.Context(), m); err != nil {
+	if _, err := b.service.Management.CreateNamespace(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -245,7 +245,7 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"orders", "hidden"} {
-		sp, err := b.service.Space(t.Context(), name)
+		sp, err := b.service.Spaces.Find(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +291,7 @@ func TestRateOfTokens(t *testing.T) {
 func TestStreamTellsRates(t *testing.T) {
 	b := newBench(t)
 	b.namespace(t, "orders", "twitter")
-	sp, err := b.service.Space(t.Context(), "orders")
+	sp, err := b.service.Spaces.Find(t.Context(), "orders")
 	if err != nil {
 		t.Fatal(err)
 	}

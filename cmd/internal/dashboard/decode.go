@@ -56,7 +56,7 @@ func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *Dashboard) viewOf(r *http.Request, id *server.Identity, namespace string) ([]*show.View, error) {
-	sp, err := d.cfg.Service.SpaceFor(r.Context(), id, server.VerbRead, namespace, 0)
+	sp, err := d.cfg.Service.Spaces.Admit(r.Context(), id, server.VerbRead, namespace, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (d *Dashboard) viewOf(r *http.Request, id *server.Identity, namespace strin
 // knownViews returns the layouts of the namespaces that are open, because
 // no store is asked for a guess, and those known.
 func (d *Dashboard) knownViews(id *server.Identity) (list []*show.View, err error) {
-	for _, sp := range d.cfg.Service.Spaces() {
+	for _, sp := range d.cfg.Service.Spaces.List() {
 		if !id.Sees(sp.Name) {
 			continue
 		}

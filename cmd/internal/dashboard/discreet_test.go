@@ -100,10 +100,10 @@ func TestNothingSecret(t *testing.T) {
 		_ = service.Close(ctx) // its leases may have ended
 	})
 	hidden := &pb.CreateNamespaceRequest{Name: "hidden", Layout: "randflake"}
-	if _, err := service.CreateNamespace(t.Context(), hidden); err != nil {
+	if _, err := service.Management.CreateNamespace(t.Context(), hidden); err != nil {
 		t.Fatal(err)
 	}
-	sp, err := service.Space(t.Context(), "hidden")
+	sp, err := service.Spaces.Find(t.Context(), "hidden")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,10 +56,10 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 			number[key] = n
 		}
 	}
-	if _, err := d.cfg.Service.ShowNamespace(r.Context(), &pb.ShowNamespaceRequest{Name: name}); err != nil {
+	if _, err := d.cfg.Service.Management.ShowNamespace(r.Context(), &pb.ShowNamespaceRequest{Name: name}); err != nil {
 		return err
 	}
-	watched, leave := d.cfg.Service.Watched(name)
+	watched, leave := d.cfg.Service.Views.Watched(name)
 	defer leave()
 	v, err := watched.Last(r.Context())
 	if err != nil {

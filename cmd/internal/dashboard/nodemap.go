@@ -82,7 +82,7 @@ type offset struct {
 	low, high        int64 // high only when it is bounded
 }
 
-// drawView is [server.Service.Draw]: it makes the map of a view.
+// drawView is [server.Views.Draw]: it makes the map of a view.
 func (d *Dashboard) drawView(v, before *server.View) any {
 	l := newNodeMap(v)
 	l.setOwn(d.cfg.Service)
@@ -112,7 +112,7 @@ func newNodeMap(v *server.View) *nodeMap {
 // setOwn notes this server's own nodes.
 func (l *nodeMap) setOwn(s *server.Service) {
 	l.ownUnits = map[int64]bool{}
-	for _, sp := range s.Spaces() {
+	for _, sp := range s.Spaces.List() {
 		if sp.Name != l.Namespace.Name {
 			continue
 		}

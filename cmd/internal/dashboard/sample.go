@@ -121,7 +121,7 @@ func (sm *sampler) run(ctx context.Context) {
 // takeSample takes one sample, and wakes its waiters.
 func (sm *sampler) takeSample(now time.Time) {
 	states := map[string]spaceState{}
-	for _, sp := range sm.service.Spaces() {
+	for _, sp := range sm.service.Spaces.List() {
 		states[sp.Name] = stateOf(sp)
 	}
 	sm.mu.Lock()

@@ -32,7 +32,7 @@ type sequenceState struct {
 // sampleSequences looks at all sequences. mu is held.
 func (sm *sampler) sampleSequences() {
 	open := map[string]*server.Sequence{}
-	for _, sq := range sm.service.Sequences() {
+	for _, sq := range sm.service.Sequences.List() {
 		open[sq.Name] = sq
 	}
 	sm.sequences = sm.sequences[:0:0]

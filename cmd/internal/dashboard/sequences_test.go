@@ -20,7 +20,7 @@ func TestStreamTellsOfSequences(t *testing.T) {
 		"hidden":     {},
 	} {
 		m.Name = name
-		if _, err := b.service.CreateSequence(t.Context(), m); err != nil {
+		if _, err := b.service.Management.CreateSequence(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -28,7 +28,7 @@ func TestStreamTellsOfSequences(t *testing.T) {
 	take := func(name string, n int64) {
 		t.Helper()
 		caller := &server.Caller{Identity: everybody}
-		if _, err := b.service.TakeNumbers(t.Context(), caller, name, 0, n, 0); err != nil {
+		if _, err := b.service.Sequences.Take(t.Context(), caller, name, 0, n, 0); err != nil {
 			t.Error(err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestStreamTellsOfSequences(t *testing.T) {
 			if dated.Left != "9999" || dated.Period < 2026 || dated.Pattern != "RE-{year}-{n:4}" || dated.Used != 0 {
 				t.Errorf("dated: %+v", dated)
 			}
-			if _, err := b.service.DeleteSequence(t.Context(), &pb.SequenceDeleteRequest{
+			if _, err := b.service.Management.DeleteSequence(t.Context(), &pb.SequenceDeleteRequest{
 				Name: "seen-back", Confirm: "seen-back",
 			}); err != nil {
 				t.Error(err)

@@ -27,9 +27,9 @@ func (sm *sampler) readStore(ctx context.Context) {
 	caller := &server.Caller{Identity: server.Open().Anyone()}
 	defer sm.service.Ended(caller)
 	ctx = server.WithCaller(ctx, caller)
-	namespaces, err := sm.service.ListNamespaces(ctx, nil)
-	sequences, err2 := sm.service.ListSequences(ctx, nil)
-	servers, err3 := sm.service.ListServers(ctx, nil)
+	namespaces, err := sm.service.Management.ListNamespaces(ctx, nil)
+	sequences, err2 := sm.service.Management.ListSequences(ctx, nil)
+	servers, err3 := sm.service.Management.ListServers(ctx, nil)
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
 	sm.readAt = time.Now()

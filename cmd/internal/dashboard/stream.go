@@ -206,7 +206,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.cfg.Service.ShowNamespace(r.Context(), &pb.ShowNamespaceRequest{Name: name}); err != nil {
+	if _, err := d.cfg.Service.Management.ShowNamespace(r.Context(), &pb.ShowNamespaceRequest{Name: name}); err != nil {
 		return err
 	}
 	s, done, err := d.openStream(w, r, id)
@@ -217,7 +217,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sendEvent("history", d.sampler.historyFor(id, name)); err != nil {
 		return nil
 	}
-	watched, leave := d.cfg.Service.Watched(name)
+	watched, leave := d.cfg.Service.Views.Watched(name)
 	defer leave()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

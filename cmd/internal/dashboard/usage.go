@@ -40,7 +40,7 @@ func (sm *sampler) countNodes(ctx context.Context) {
 			continue
 		}
 		there[ns.Name] = true
-		n, err := sm.service.CountNodes(ctx, ns.Name)
+		n, err := sm.service.Views.CountNodes(ctx, ns.Name)
 		if err != nil {
 			continue // a store that is unreachable shows already
 		}

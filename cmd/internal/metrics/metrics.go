@@ -84,7 +84,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s.Service.Failures(func(wire, kind string, n int64) {
 		to.counter("failures_total", "Errors that went to callers.", n, "wire", wire, "kind", kind)
 	})
-	s.Service.Renewals(func(result string, n int64) {
+	s.Service.Leases.Renewals(func(result string, n int64) {
 		to.counter("sublease_renewals_total", "Renewals of subleases that reached this server, by how they ended.", n,
 			"result", result)
 	})
@@ -148,10 +148,10 @@ func (c *collector) collectWires(to sink) {
 // collectSpaces sends the metrics of the open namespaces.
 func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now time.Time) {
 	held := map[string]bool{} // of the namespaces that are used
-	for _, name := range c.s.Service.Moved() {
+	for _, name := range c.s.Service.Spaces.Moved() {
 		held[name] = false
 	}
-	for _, sp := range c.s.Service.Spaces() {
+	for _, sp := range c.s.Service.Spaces.List() {
 		if c.sees != nil && !c.sees(sp.Name) || sp.Scheme() == nil {
 			continue
 		}
@@ -194,7 +194,7 @@ func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now
 
 // collectSequences sends the metrics of the open sequences.
 func (c *collector) collectSequences(to sink) {
-	for _, sq := range c.s.Service.Sequences() {
+	for _, sq := range c.s.Service.Sequences.List() {
 		if c.sees != nil && !c.sees(sq.Name) {
 			continue
 		}

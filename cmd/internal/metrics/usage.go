@@ -30,8 +30,8 @@ func (s *Source) Watch(ctx context.Context) {
 // numbers.
 func (s *Source) askStore(ctx context.Context) {
 	used := map[string]server.NodeCount{}
-	for _, sp := range s.Service.Spaces() {
-		u, err := s.Service.CountNodes(ctx, sp.Name)
+	for _, sp := range s.Service.Spaces.List() {
+		u, err := s.Service.Views.CountNodes(ctx, sp.Name)
 		if err != nil {
 			s.mu.Lock()
 			before, ok := s.nodeCounts[sp.Name]

@@ -238,13 +238,13 @@ func info(c *conn, _ [][]byte) {
 	fmt.Fprintf(&b, "\r\n# Stats\r\ntotal_commands_processed:%d\r\nrejected_connections:%d\r\n",
 		s.Requests.Load(), s.Refused.Load())
 	b.WriteString("\r\n# Replication\r\nrole:master\r\n\r\n# Namespaces\r\n")
-	for _, sp := range s.cfg.Service.Spaces() {
+	for _, sp := range s.cfg.Service.Spaces.List() {
 		if c.id.May(server.VerbRead, sp.Name) == nil {
 			fmt.Fprintf(&b, "%s:ids=%d\r\n", sp.Name, sp.Made.Load())
 		}
 	}
 	b.WriteString("\r\n# Sequences\r\n")
-	for _, sq := range s.cfg.Service.Sequences() {
+	for _, sq := range s.cfg.Service.Sequences.List() {
 		if c.id.May(server.VerbRead, sq.Name) == nil {
 			fmt.Fprintf(&b, "%s:taken=%d\r\n", sq.Name, sq.Taken.Load())
 		}

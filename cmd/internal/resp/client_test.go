@@ -398,16 +398,17 @@ func TestNamespaceChanges(t *testing.T) {
 	_, addr := start(t, Config{Service: svc})
 	p := dial(t, addr)
 	p.id(p.do("SNOWFENCE.NEXT", "n"))
-	if _, err := svc.DeleteNamespace(t.Context(), &pb.DeleteNamespaceRequest{Name: "n", Confirm: "n"}); err != nil {
+	gone := &pb.DeleteNamespaceRequest{Name: "n", Confirm: "n"}
+	if _, err := svc.Management.DeleteNamespace(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
 	p.fails(p.do("SNOWFENCE.NEXT", "n"), "NONAMESPACE")
 	other := &pb.CreateNamespaceRequest{Name: "n", Layout: "sonyflake"}
-	if _, err := svc.CreateNamespace(t.Context(), other); err == nil {
+	if _, err := svc.Management.CreateNamespace(t.Context(), other); err == nil {
 		t.Error("a deleted namespace came back with another layout")
 	}
 	same := &pb.CreateNamespaceRequest{Name: "n", Layout: "twitter"}
-	if _, err := svc.CreateNamespace(t.Context(), same); err != nil {
+	if _, err := svc.Management.CreateNamespace(t.Context(), same); err != nil {
 		t.Fatal(err)
 	}
 	// its ticks begin above the old one's

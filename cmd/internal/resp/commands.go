@@ -239,7 +239,7 @@ func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Spa
 	sp := c.space
 	if sp == nil || string(name) != sp.Name || sp.Stale() {
 		var err error
-		if sp, err = c.srv.cfg.Service.SpaceFor(c.srv.life, c.id, v, string(name), n); err != nil {
+		if sp, err = c.srv.cfg.Service.Spaces.Admit(c.srv.life, c.id, v, string(name), n); err != nil {
 			c.writeFailure(err)
 			return nil, false
 		}

@@ -88,7 +88,7 @@ func TestRepeatedCommands(t *testing.T) {
 		}
 	}
 	p.do("PING")
-	for _, sp := range svc.Spaces() {
+	for _, sp := range svc.Spaces.List() {
 		if got := sp.Made.Load(); got != made[sp.Name] {
 			t.Errorf("%d IDs of namespace %s are counted, and %d came", got, sp.Name, made[sp.Name])
 		}

@@ -35,7 +35,7 @@ func TestStopIsTheReasonOfCommandsThatWait(t *testing.T) {
 	p := dial(t, addr)
 	p.id(p.do("SNOWFENCE.NEXT", "default"))
 	p.send(strings.Repeat(encode("SNOWFENCE.NEXT", "default")+encode("PING"), 50))
-	for service.Spaces()[0].Waits.Load() == 0 {
+	for service.Spaces.List()[0].Waits.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	stopped := make(chan error)

@@ -82,7 +82,7 @@ func (h *rest) next(e *exchange) error {
 		return e.makeCall()
 	}
 	n := want.n
-	sp, err2 := h.s.SpaceFor(r.Context(), e.caller.Identity, server.VerbIDs, e.subject(), max(n, 1))
+	sp, err2 := h.s.Spaces.Admit(r.Context(), e.caller.Identity, server.VerbIDs, e.subject(), max(n, 1))
 	if err2 != nil { // who may not ask is told that first
 		return err2
 	}
@@ -209,7 +209,7 @@ func (e *idEncoder) end(b []byte) []byte {
 // line for each ID until the client has enough.
 func (h *rest) stream(e *exchange) error {
 	w, r, id := e.w, e.r, e.caller.Identity
-	sp, err := h.s.SpaceFor(r.Context(), id, server.VerbIDs, e.subject(), 0)
+	sp, err := h.s.Spaces.Admit(r.Context(), id, server.VerbIDs, e.subject(), 0)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (h *rest) stream(e *exchange) error {
 	var b []byte
 	enc := idEncoder{form: form, text: true}
 	for started := false; ; started = true {
-		_, err := h.s.Piece(r.Context(), id, sp.Name, chunk, tag, func(ids []snowfence.ID) {
+		_, err := h.s.IDs.Piece(r.Context(), id, sp.Name, chunk, tag, func(ids []snowfence.ID) {
 			b = enc.append(b[:0], ids)
 		})
 		switch {

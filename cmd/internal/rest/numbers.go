@@ -27,7 +27,7 @@ func (h *rest) numbers(e *exchange) error {
 			return err2
 		}
 		if err == nil { // no client would see the numbers
-			_, err = h.s.Sequence(r.Context(), name)
+			_, err = h.s.Sequences.Find(r.Context(), name)
 		}
 		if err == nil {
 			h.setHeaders(w, text)
@@ -38,13 +38,13 @@ func (h *rest) numbers(e *exchange) error {
 	if in.WithoutNumbers {
 		texts = 0
 	}
-	got, err := h.s.TakeNumbers(r.Context(), e.caller, name, in.Period, n, texts)
+	got, err := h.s.Sequences.Take(r.Context(), e.caller, name, in.Period, n, texts)
 	if err != nil {
 		return err
 	}
 	b, end := []byte(nil), ""
 	if !text {
-		if b, err = view.JSON(h.s.Numbers(name, got)); err != nil {
+		if b, err = view.JSON(h.s.Sequences.Numbers(name, got)); err != nil {
 			return server.NewError(server.Internal, err)
 		}
 		end = "]}\n"

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // openDoc is the OpenAPI document, as a value.
@@ -13,7 +15,7 @@ type openDoc map[string]any
 
 func document(t *testing.T) openDoc {
 	t.Helper()
-	text, err := openAPI((&rest{}).boundRoutes())
+	text, err := openAPI((&rest{s: new(server.Service)}).boundRoutes())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func TestHead(t *testing.T) {
 			t.Errorf("%s: %d %q", path, w.Code, w.Body)
 		}
 	}
-	sp, err := f.service.Space(t.Context(), "default")
+	sp, err := f.service.Spaces.Find(t.Context(), "default")
 	if err != nil || sp.Made.Load() != 0 {
 		t.Errorf("%d IDs were made, %v", sp.Made.Load(), err)
 	}

@@ -30,7 +30,7 @@ func newForwarding(s *server.Service) *http.Client {
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true, // in place of names and authorities:
 		VerifyConnection: func(c tls.ConnectionState) error {
-			return s.CheckPeer(c.PeerCertificates[0])
+			return s.Servers.CheckPeer(c.PeerCertificates[0])
 		},
 	}
 	t.Protocols = new(http.Protocols)
@@ -50,7 +50,7 @@ func (r leases) other(ctx context.Context, l wire.Lease) string {
 	if server.CallerOf(ctx).Forwarded {
 		return ""
 	}
-	return r.s.Lessor(l)
+	return r.s.Leases.Lessor(l)
 }
 
 // stranger reports whether an answer is of a server that does not know the
@@ -74,7 +74,7 @@ func (r leases) forwardAll(
 		err = fmt.Errorf("its server gave %d answers to %d renewals: %w", len(res.Renewals), len(at),
 			lease.ErrElsewhere)
 	}
-	r.s.Forwarded(int64(len(at)), err)
+	r.s.Leases.Forwarded(int64(len(at)), err)
 	for k, i := range at {
 		switch {
 		case err != nil:
@@ -96,7 +96,7 @@ func forwarded[Req, Res any](
 ) (*Res, error) {
 	ctx, cancel := context.WithTimeout(ctx, forwardWait)
 	defer cancel()
-	address, err := r.s.Peer(ctx, id)
+	address, err := r.s.Servers.Peer(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func forwarded[Req, Res any](
 	}
 	switch kind, message := answerOf(err); {
 	case kind == server.Elsewhere:
-		r.s.PeerAway(id)
+		r.s.Servers.PeerAway(id)
 		return nil, fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)
 	case stranger(kind):
 		return nil, fmt.Errorf("its server knows neither the caller nor the namespace: %w", lease.ErrElsewhere)

@@ -20,7 +20,7 @@ func (r ids) Next(ctx context.Context, m *pb.NextRequest) (*pb.NextResponse, err
 	if err := server.CheckCount(n); err != nil {
 		return nil, err
 	}
-	sp, err := r.s.Space(ctx, name)
+	sp, err := r.s.Spaces.Find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (r ids) NextAt(ctx context.Context, m *pb.NextAtRequest) (*pb.NextResponse,
 	if err != nil {
 		return nil, err
 	}
-	sp, err := r.s.Space(ctx, name)
+	sp, err := r.s.Spaces.Find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (r ids) Stream(
 	if err := server.CheckCount(batch); err != nil {
 		return err
 	}
-	if _, err := r.s.Space(ctx, name); err != nil { // before anything is held for it
+	if _, err := r.s.Spaces.Find(ctx, name); err != nil { // before anything is held for it
 		return err
 	}
 	if err := reserveIDs(ctx, r.s, batch); err != nil {
@@ -113,7 +113,7 @@ func (r ids) Stream(
 		if m.Count > 0 {
 			n = int64(min(uint64(n), left))
 		}
-		n, err := r.s.Piece(ctx, id, name, n, m.Tag, put(res))
+		n, err := r.s.IDs.Piece(ctx, id, name, n, m.Tag, put(res))
 		if err == nil {
 			err = out.Send(res)
 		}
@@ -126,7 +126,7 @@ func (r ids) Stream(
 }
 
 func (r ids) Decode(ctx context.Context, m *pb.DecodeRequest) (*pb.DecodeResponse, error) {
-	sp, err := r.s.Space(ctx, m.Namespace)
+	sp, err := r.s.Spaces.Find(ctx, m.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (r ids) Decode(ctx context.Context, m *pb.DecodeRequest) (*pb.DecodeRespons
 }
 
 func (r ids) Range(ctx context.Context, m *pb.RangeRequest) (*pb.RangeResponse, error) {
-	sp, err := r.s.Space(ctx, m.Namespace)
+	sp, err := r.s.Spaces.Find(ctx, m.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +181,11 @@ func (r ids) NextNumbers(ctx context.Context, m *pb.SequenceNextRequest) (*pb.Se
 	if m.WithoutNumbers {
 		texts = 0
 	}
-	got, err := r.s.TakeNumbers(ctx, server.CallerOf(ctx), m.Name, m.Period, n, texts)
+	got, err := r.s.Sequences.Take(ctx, server.CallerOf(ctx), m.Name, m.Period, n, texts)
 	if err != nil {
 		return nil, err
 	}
-	res := r.s.Numbers(m.Name, got)
+	res := r.s.Sequences.Numbers(m.Name, got)
 	if m.WithoutNumbers {
 		return res, nil
 	}

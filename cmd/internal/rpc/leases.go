@@ -37,11 +37,11 @@ func (r leases) Acquire(ctx context.Context, m *pb.AcquireRequest) (*pb.Lease, e
 		if want.Within != (snowfence.NodeRange{}) {
 			return nil, server.Errorf(server.Invalid, "within and first_node are two ranges of nodes: give one of them")
 		}
-		if want.Within, err = r.s.NodesWith(ctx, name, m.Within); err != nil {
+		if want.Within, err = r.s.Leases.NodesWith(ctx, name, m.Within); err != nil {
 			return nil, err
 		}
 	}
-	g, sp, err := r.s.Acquire(ctx, id, name, want)
+	g, sp, err := r.s.Leases.Acquire(ctx, id, name, want)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (r leases) Renew(ctx context.Context, m *pb.RenewRequest) (*pb.Lease, error
 	}
 	if other := r.other(ctx, t); other != "" {
 		out, err := forwarded(ctx, r, other, m, api.LeaseServiceClient.Renew)
-		r.s.Forwarded(1, err)
+		r.s.Leases.Forwarded(1, err)
 		return out, err
 	}
 	return r.renew(ctx, id, t, m)
@@ -65,7 +65,7 @@ func (r leases) Renew(ctx context.Context, m *pb.RenewRequest) (*pb.Lease, error
 
 // renew renews a lease of this server's, or of the store.
 func (r leases) renew(ctx context.Context, id *server.Identity, t wire.Lease, m *pb.RenewRequest) (*pb.Lease, error) {
-	t, sp, err := r.s.Renew(ctx, id, t, m.Attempt, m.Earlier...)
+	t, sp, err := r.s.Leases.Renew(ctx, id, t, m.Attempt, m.Earlier...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (r leases) RenewAll(ctx context.Context, m *pb.RenewAllRequest) (*pb.RenewA
 			out[i] = renewal(nil, err)
 		} else if other := r.other(ctx, t); other != "" {
 			others[other] = append(others[other], i)
-		} else if r.s.FromMemory(t) {
+		} else if r.s.Leases.FromMemory(t) {
 			out[i] = renewal(r.renew(ctx, id, t, one))
 		} else { // together, so that they share round trips to the store
 			all.Go(func() { out[i] = renewal(r.renew(ctx, id, t, one)) })
@@ -122,7 +122,7 @@ func (r leases) Release(ctx context.Context, m *pb.ReleaseRequest) (*pb.ReleaseR
 	if m.Used != nil {
 		used = max(*m.Used, 0)
 	}
-	if err := r.s.Release(ctx, t, used); err != nil {
+	if err := r.s.Leases.Release(ctx, t, used); err != nil {
 		return nil, err
 	}
 	return &pb.ReleaseResponse{}, nil
@@ -168,5 +168,5 @@ func (r leases) Watch(
 	if m.Namespace, _, err = authorize(ctx, server.VerbRead, m.Namespace, 1); err != nil {
 		return err
 	}
-	return r.s.Watch(ctx, m, out.Send)
+	return r.s.Views.Watch(ctx, m, out.Send)
 }

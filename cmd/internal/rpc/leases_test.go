@@ -131,7 +131,7 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)
-	if _, err := keeps.service.CreateNamespace(t.Context(), &pb.CreateNamespaceRequest{
+	if _, err := keeps.service.Management.CreateNamespace(t.Context(), &pb.CreateNamespaceRequest{
 		Name: "secret", Layout: "randflake", FirstNode: proto.Int64(5), LastNode: proto.Int64(5),
 	}); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	}
 	(&rig{T: t}).wants("a server that keeps its secrets",
 		errorOf(acquire(keeps)), connect.CodeFailedPrecondition, "refused")
-	v, err := keeps.service.View(t.Context(), "secret")
+	v, err := keeps.service.Views.Read(t.Context(), "secret")
 	if err != nil || len(v.Leases) != 0 {
 		t.Errorf("after the refusal: %v, %v", v.Leases, err)
 	}

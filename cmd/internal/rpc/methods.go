@@ -37,26 +37,26 @@ func Methods(s *server.Service) []*Method {
 		method(api.IDServiceNextAtProcedure, "", ids.NextAt),
 		method(api.IDServiceDecodeProcedure, server.VerbRead, ids.Decode),
 		method(api.IDServiceRangeProcedure, server.VerbRead, ids.Range),
-		method(api.NamespaceServiceListProcedure, server.VerbRead, s.ListNamespaces),
-		method(api.NamespaceServiceShowProcedure, server.VerbRead, s.ShowNamespace),
-		managing(s, api.NamespaceServiceCreateProcedure, s.CreateNamespace),
-		managing(s, api.NamespaceServiceChangeProcedure, s.ChangeNamespace),
-		managing(s, api.NamespaceServiceDeleteProcedure, s.DeleteNamespace),
+		method(api.NamespaceServiceListProcedure, server.VerbRead, s.Management.ListNamespaces),
+		method(api.NamespaceServiceShowProcedure, server.VerbRead, s.Management.ShowNamespace),
+		managing(s, api.NamespaceServiceCreateProcedure, s.Management.CreateNamespace),
+		managing(s, api.NamespaceServiceChangeProcedure, s.Management.ChangeNamespace),
+		managing(s, api.NamespaceServiceDeleteProcedure, s.Management.DeleteNamespace),
 		method(api.LeaseServiceAcquireProcedure, "", leases.Acquire),
 		method(api.LeaseServiceRenewProcedure, "", leases.Renew),
 		method(api.LeaseServiceRenewAllProcedure, "", leases.RenewAll),
 		method(api.LeaseServiceReleaseProcedure, "", leases.Release),
-		method(api.LeaseServiceListProcedure, server.VerbRead, s.ListLeases),
-		managing(s, api.LeaseServiceReleaseNodeProcedure, s.ReleaseNode),
-		managing(s, api.LeaseServiceVetoProcedure, s.Veto),
+		method(api.LeaseServiceListProcedure, server.VerbRead, s.Management.ListLeases),
+		managing(s, api.LeaseServiceReleaseNodeProcedure, s.Management.ReleaseNode),
+		managing(s, api.LeaseServiceVetoProcedure, s.Management.Veto),
 		method(api.SequenceServiceNextProcedure, "", ids.NextNumbers),
-		method(api.SequenceServiceListProcedure, server.VerbRead, s.ListSequences),
-		method(api.SequenceServiceShowProcedure, server.VerbRead, s.ShowSequence),
-		managing(s, api.SequenceServiceCreateProcedure, s.CreateSequence),
-		managing(s, api.SequenceServiceChangeProcedure, s.ChangeSequence),
-		managing(s, api.SequenceServiceConfirmProcedure, s.ConfirmSequence),
-		managing(s, api.SequenceServiceDeleteProcedure, s.DeleteSequence),
-		method(api.ServerServiceListProcedure, server.VerbRead, s.ListServers),
+		method(api.SequenceServiceListProcedure, server.VerbRead, s.Management.ListSequences),
+		method(api.SequenceServiceShowProcedure, server.VerbRead, s.Management.ShowSequence),
+		managing(s, api.SequenceServiceCreateProcedure, s.Management.CreateSequence),
+		managing(s, api.SequenceServiceChangeProcedure, s.Management.ChangeSequence),
+		managing(s, api.SequenceServiceConfirmProcedure, s.Management.ConfirmSequence),
+		managing(s, api.SequenceServiceDeleteProcedure, s.Management.DeleteSequence),
+		method(api.ServerServiceListProcedure, server.VerbRead, s.Management.ListServers),
 	}
 }
 
@@ -67,7 +67,7 @@ func managing[Req, Res any, Q message[Req], A message[Res]](
 ) *Method {
 	return method[Req, Res, Q, A](procedure, server.VerbManage, func(ctx context.Context, in *Req) (*Res, error) {
 		out, err := do(ctx, in)
-		s.Managed(ctx, procedure, Q(in), err)
+		s.Management.Managed(ctx, procedure, Q(in), err)
 		return out, err
 	})
 }

@@ -145,7 +145,7 @@ func TestRemoteAnswersAreLost(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	v, err := b.service.View(t.Context(), "n")
+	v, err := b.service.Views.Read(t.Context(), "n")
 	if err != nil || len(v.Leases) != 1 || v.Leases[0].Held || v.Leases[0].Node != first.Node {
 		t.Errorf("the leases are %+v, %v, and node %d was granted", v.Leases, err, first.Node)
 	}
@@ -275,7 +275,7 @@ func TestRemoteEncrypted(t *testing.T) {
 	o.HandOut = true
 	gives := serve(t, st, o)
 	secret := &pb.CreateNamespaceRequest{Name: "secret", Layout: "randflake"}
-	if _, err := keeps.service.CreateNamespace(t.Context(), secret); err != nil {
+	if _, err := keeps.service.Management.CreateNamespace(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {
@@ -290,7 +290,7 @@ func TestRemoteEncrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sp, err := keeps.service.Space(t.Context(), "secret")
+	sp, err := keeps.service.Spaces.Find(t.Context(), "secret")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func TestRotationBehindAServer(t *testing.T) {
 		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) { return keys, nil }}
 		h := serve(t, st, o)
 		orders := &pb.CreateNamespaceRequest{Name: "orders", Layout: layout}
-		if _, err := h.service.CreateNamespace(t.Context(), orders); err != nil {
+		if _, err := h.service.Management.CreateNamespace(t.Context(), orders); err != nil {
 			t.Fatal(err)
 		}
 		return holderOf(t, st, o)

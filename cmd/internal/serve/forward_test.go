@@ -178,14 +178,14 @@ func passOn(t *testing.T, cert, key string) {
 	if _, err := renew(atA, next); reasonOf(err) != "lost" {
 		t.Errorf("released at the other server: %v", err)
 	}
-	list, err := b.service.ListServers(server.WithCaller(ctx, &server.Caller{}), &pb.ListServersRequest{})
+	list, err := b.service.Management.ListServers(server.WithCaller(ctx, &server.Caller{}), &pb.ListServersRequest{})
 	if err != nil || len(list.Servers) != 2 || list.Servers[0].Address+list.Servers[0].PublicKey != "" {
 		t.Errorf("clients see %v, %v", list, err)
 	}
 
 	ends := func(p *Process) map[string]int64 {
 		all := map[string]int64{}
-		p.service.Renewals(func(result string, n int64) { all[result] = n })
+		p.service.Leases.Renewals(func(result string, n int64) { all[result] = n })
 		return all
 	}
 	if at := ends(b); at["forwarded"] != 3 || at["elsewhere"] != 1 || at["renewed"] != 1 || at["lost"] != 0 {
@@ -229,13 +229,13 @@ func TestAPeerHasItsKey(t *testing.T) {
 	cert, key := files("a")
 	a, b := advertised(t, st, cert, key), advertised(t, st, "", "")
 	eventually(t, "the servers know each other", func() bool {
-		address, err := b.service.Peer(t.Context(), a.service.ID())
+		address, err := b.service.Servers.Peer(t.Context(), a.service.ID())
 		return err == nil && strings.HasPrefix(address, "https://")
 	})
-	if err := b.service.CheckPeer(leaf(cert, key)); err != nil {
+	if err := b.service.Servers.CheckPeer(leaf(cert, key)); err != nil {
 		t.Error(err)
 	}
-	if err := b.service.CheckPeer(leaf(files("other"))); err == nil {
+	if err := b.service.Servers.CheckPeer(leaf(files("other"))); err == nil {
 		t.Error("a stranger whose certificate the same authority signed")
 	}
 }

@@ -26,7 +26,7 @@ func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
-		switch err, late := p.Ready(), p.service.Late(); {
+		switch err, late := p.Ready(), p.service.Spaces.Late(); {
 		case err == nil && late == nil:
 			fmt.Fprintln(w, "ok")
 		case err == nil && causes:
@@ -64,7 +64,7 @@ func (p *Process) checkReady(life context.Context) {
 	}
 	before := p.readiness.Swap(&readiness{err}).err
 	if err == nil { // otherwise the line below says it
-		p.service.WarnLater(time.Now())
+		p.service.Spaces.WarnLater(time.Now())
 	}
 	switch {
 	case err == nil && before != nil:
@@ -94,7 +94,7 @@ func (p *Process) readyError(ctx context.Context) error {
 	if len(missing) > 0 {
 		return errors.Join(missing...)
 	}
-	spaces := p.service.Spaces()
+	spaces := p.service.Spaces.List()
 	var trouble error
 	for _, sp := range spaces {
 		err := sp.Err(time.Now())
@@ -109,7 +109,7 @@ func (p *Process) readyError(ctx context.Context) error {
 // openLease leases nodes in a namespace if that was not done, and returns
 // why there are none.
 func (p *Process) openLease(ctx context.Context, name string) error {
-	sp, err := p.service.Space(ctx, name)
+	sp, err := p.service.Spaces.Find(ctx, name)
 	if err == nil {
 		_, err = sp.Generator(ctx)
 	}

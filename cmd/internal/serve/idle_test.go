@@ -26,7 +26,7 @@ func TestReadyServersHaveALease(t *testing.T) {
 			if err := p.readyError(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			sp := p.service.Spaces()[0]
+			sp := p.service.Spaces.List()[0]
 			if h, ok := sp.Health(time.Now()); !ok || h.Left == 0 {
 				t.Errorf("ready with the lease %+v", h)
 			}

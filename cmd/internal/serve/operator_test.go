@@ -173,7 +173,7 @@ func TestIDsTotalNeverFalls(t *testing.T) {
 	}
 	take()
 	send(t, "PATCH", base+"/v1/default", "", `{"layout":"time=41,node=9,seq=13,epoch=1990-01-01","widen":true}`)
-	sp := p.Service().Spaces()
+	sp := p.Service().Spaces.List()
 	take()
 	if got := metric(t, p, `ids_total{namespace="default"}`); got != "20" {
 		t.Errorf("%s IDs, not 20 (%d namespaces)", got, len(sp))

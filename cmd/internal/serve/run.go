@@ -145,7 +145,7 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	}
 	p.background.Go(func() { p.watchAll(p.watchCtx) })
 	p.background.Go(func() { p.metrics.Watch(p.watchCtx) })
-	p.background.Go(func() { p.service.Announce(p.watchCtx) })
+	p.background.Go(func() { p.service.Servers.Announce(p.watchCtx) })
 	if within > 0 {
 		p.background.Go(func() { p.watchdog(p.watchCtx, within) })
 	}

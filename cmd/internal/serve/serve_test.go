@@ -50,7 +50,7 @@ func TestStoreCutOff(t *testing.T) {
 		code, _ := get(t, base+"/readyz", "")
 		return code == http.StatusServiceUnavailable
 	})
-	sp, err := p.Service().Space(t.Context(), "default")
+	sp, err := p.Service().Spaces.Find(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestReadyFor(t *testing.T) {
 	if err := p.Ready(); err == nil || !strings.Contains(err.Error(), "orders") {
 		t.Fatalf("ready for a namespace that does not exist: %v", err)
 	}
-	if sp := p.Service().Spaces(); len(sp) != 1 || !strings.Contains(sp[0].Name, "default") {
+	if sp := p.Service().Spaces.List(); len(sp) != 1 || !strings.Contains(sp[0].Name, "default") {
 		t.Error("the trouble of one namespace keeps the server from another")
 	}
 	if p.Service().Ready(t.Context()) == nil { // what the health service of gRPC says
@@ -110,7 +110,7 @@ func TestReadyFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
-	if len(p.Service().Spaces()) != 2 {
+	if len(p.Service().Spaces.List()) != 2 {
 		t.Error("a namespace was opened that was not named")
 	}
 	none, _ := start(t, Config{}, store.NewMemory())
@@ -146,7 +146,7 @@ func stopWithin(t *testing.T, bound time.Duration) error {
 	fmt.Fprintf(stuck, "GET /v1/default/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	var made int64
 	eventually(t, "the server waits for that client", func() bool { // it is, when it makes no more IDs
-		sp, err := p.Service().Space(t.Context(), "default")
+		sp, err := p.Service().Spaces.Find(t.Context(), "default")
 		if err != nil {
 			t.Fatal(err)
 		}

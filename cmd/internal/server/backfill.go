@@ -42,7 +42,7 @@ func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64, tag 
 		sp.backfills.mu.Unlock()
 	}
 	if errors.Is(err, lease.ErrMismatch) {
-		sp.service.forgetSpace(sp)
+		sp.spaces.forgetSpace(sp)
 		return nil, sp.changedError()
 	}
 	if err != nil {
@@ -59,10 +59,10 @@ func (sp *Space) openBackfill(ctx context.Context, node int64) (*backfill.Backfi
 	if b != nil {
 		return b, nil
 	}
-	if err := sp.service.checkRecord(ctx); err != nil {
+	if err := sp.core.checkRecord(ctx); err != nil {
 		return nil, err
 	}
-	b, err := backfill.Open(ctx, sp.service.store, sp.Name, sp.Scheme(), node)
+	b, err := backfill.Open(ctx, sp.core.store, sp.Name, sp.Scheme(), node)
 	if err != nil {
 		return nil, err
 	}

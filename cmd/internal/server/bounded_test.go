@@ -58,7 +58,7 @@ func TestLockedRowsLeaveConnections(t *testing.T) {
 		var release []func()
 		for _, name := range names[1:] {
 			release = append(release, st.hold(name))
-			go func() { _, _ = s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, 1, 0) }()
+			go func() { _, _ = s.Sequences.Take(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, 1, 0) }()
 		}
 		synctest.Wait()
 		if n := st.used.Load(); n != 6 {
@@ -67,7 +67,7 @@ func TestLockedRowsLeaveConnections(t *testing.T) {
 		time.Sleep(callTimeoutOfSequences)
 		for i := range int64(20) { // those that are locked wait apart now
 			for _, name := range names[1:] {
-				go func() { _, _ = s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, 1, 0) }()
+				go func() { _, _ = s.Sequences.Take(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, 1, 0) }()
 			}
 			began := time.Now()
 			s.takes(t, "good", 1, i+2)
@@ -84,11 +84,11 @@ func TestLockedRowsLeaveConnections(t *testing.T) {
 		}
 		time.Sleep(callTimeoutOfSequences)
 		for _, name := range names {
-			if _, err := s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, 1, 0); err != nil {
+			if _, err := s.Sequences.Take(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, 1, 0); err != nil {
 				t.Error(err)
 			}
 		}
-		if n := len(s.counts.(*bounded).wasLate); n > 0 {
+		if n := len(s.Sequences.counts.(*bounded).wasLate); n > 0 {
 			t.Errorf("%d sequences are late", n)
 		}
 	})

@@ -19,8 +19,8 @@ type NodeCount struct {
 
 // CountNodes asks the store for all nodes of a namespace, and counts those
 // that are held.
-func (s *Service) CountNodes(ctx context.Context, namespace string) (NodeCount, error) {
-	v, err := s.View(ctx, namespace)
+func (s *Views) CountNodes(ctx context.Context, namespace string) (NodeCount, error) {
+	v, err := s.Read(ctx, namespace)
 	if err != nil {
 		return NodeCount{}, err
 	}
@@ -36,9 +36,9 @@ func (s *Service) CountNodes(ctx context.Context, namespace string) (NodeCount, 
 			n.Held += nodes
 		}
 	}
-	if sp := (*s.ready.Load())[namespace]; sp != nil { // what is sublet is not in the store
+	if sp := (*s.spaces.ready.Load())[namespace]; sp != nil { // what is sublet is not in the store
 		sp.lessor.Held(func(label string) bool { n.Owners[OwnerOf(label)]++; return true })
-		if s.opts.Unit != nil {
+		if s.core.opts.Unit != nil {
 			n.Held, n.Leasable = sp.Sublet()
 		}
 	}

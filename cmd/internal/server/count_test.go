@@ -33,7 +33,7 @@ func TestVetoedNodesCount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n, err := service.CountNodes(t.Context(), "n")
+	n, err := service.Views.CountNodes(t.Context(), "n")
 	if err != nil || n.Held != 3 || n.Leasable != 4 {
 		t.Errorf("%d of %d nodes, %v", n.Held, n.Leasable, err)
 	}
@@ -49,7 +49,7 @@ func TestUnitsCountTheirNodes(t *testing.T) {
 		s := newService(t, st, Options{})
 		take := func(r wire.Request) error {
 			r.Label, r.Attempt = "x", rand.Text()
-			_, _, err := s.Acquire(t.Context(), id, "n", r)
+			_, _, err := s.Leases.Acquire(t.Context(), id, "n", r)
 			return err
 		}
 		inner := int64(500)
@@ -64,7 +64,7 @@ func TestUnitsCountTheirNodes(t *testing.T) {
 		if err := errors.Join(take(wire.Request{Nodes: 8}), take(wire.Request{Nodes: 8})); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := s.CountNodes(t.Context(), "n"); err != nil || n.Held != 16 || n.Owners["shop"] != 16 {
+		if n, err := s.Views.CountNodes(t.Context(), "n"); err != nil || n.Held != 16 || n.Owners["shop"] != 16 {
 			t.Errorf("%+v, %v", n, err)
 		}
 		if err := take(wire.Request{Nodes: 8}); KindOf(err) != TooMuch {
@@ -73,21 +73,21 @@ func TestUnitsCountTheirNodes(t *testing.T) {
 		if err := take(wire.Request{}); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := s.CountNodes(t.Context(), "n"); err != nil || n.Held != 24 || n.Owners["shop"] != 17 {
+		if n, err := s.Views.CountNodes(t.Context(), "n"); err != nil || n.Held != 24 || n.Owners["shop"] != 17 {
 			t.Errorf("with a node of a unit of the server: %+v, %v", n, err)
 		}
 		for _, node := range []int64{-1, math.MaxInt64} {
-			out, err := s.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n", Node: &node})
+			out, err := s.Management.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n", Node: &node})
 			if err != nil || len(out.Leases) != 0 {
 				t.Errorf("node %d: %v, %v", node, out, err)
 			}
 		}
-		out, err := s.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n"})
+		out, err := s.Management.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n"})
 		if err != nil || len(out.Leases) != 3 {
 			t.Fatalf("%v, %v", out, err)
 		}
 		last := out.Leases[1].LastNode
-		one, err := s.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n", Node: &last})
+		one, err := s.Management.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n", Node: &last})
 		if err != nil || len(one.Leases) != 1 || one.Leases[0].Node != last-7 {
 			t.Errorf("node %d: %v, %v", last, one, err)
 		}

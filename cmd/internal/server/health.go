@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -27,7 +26,7 @@ func (sp *Space) Health(now time.Time) (Health, bool) {
 		return h, ok
 	}
 	l := sp.Scheme().Layout()
-	if from := l.TimeOf(st.Grant.From - sp.service.opts.Lead); from.After(now) {
+	if from := l.TimeOf(st.Grant.From - sp.core.opts.Lead); from.After(now) {
 		h.Begins = from
 		return h, ok
 	}
@@ -58,7 +57,7 @@ func (sp *Space) Err(now time.Time) error {
 	switch wait := h.Waits(now); {
 	case !ok:
 		return nil
-	case wait > sp.service.maxWait():
+	case wait > sp.core.opts.MaxWait:
 		return sp.waitError(h, now)
 	case h.Trouble == nil || h.Held && h.Left > 0:
 		return nil
@@ -67,9 +66,9 @@ func (sp *Space) Err(now time.Time) error {
 }
 
 // Late returns the errors that delay renewals, and nil if none is late.
-func (s *Service) Late() error {
+func (s *Spaces) Late() error {
 	var late []error
-	for _, sp := range s.Spaces() {
+	for _, sp := range s.List() {
 		st, _ := sp.Status()
 		units := append(sp.lessor.Units(), lessor.Unit{Grant: st.Grant, Trouble: st.Trouble})
 		for _, u := range units {
@@ -89,18 +88,15 @@ func (sp *Space) waitError(h Health, now time.Time) error {
 
 // WarnLater logs grants that begin so late that requests fail until then,
 // each of them once.
-func (s *Service) WarnLater(now time.Time) {
-	for _, sp := range s.Spaces() {
+func (s *Spaces) WarnLater(now time.Time) {
+	for _, sp := range s.List() {
 		h, _ := sp.Health(now)
-		if h.Waits(now) <= s.maxWait() || sp.warnTick.Swap(h.Grant.From) == h.Grant.From {
+		if h.Waits(now) <= s.core.opts.MaxWait || sp.warnTick.Swap(h.Grant.From) == h.Grant.From {
 			continue
 		}
-		s.opts.Logger.Warn("a grant begins later", "namespace", sp.Name, "cause", sp.waitError(h, now))
+		s.core.opts.Logger.Warn("a grant begins later", "namespace", sp.Name, "cause", sp.waitError(h, now))
 	}
 }
-
-// maxWait is how long requests wait for the clock or a grant.
-func (s *Service) maxWait() time.Duration { return cmp.Or(s.opts.MaxWait, time.Second) }
 
 // RetryAfter returns when it makes sense to ask again after an error, in
 // whole seconds.

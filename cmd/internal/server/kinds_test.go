@@ -20,10 +20,10 @@ func TestKinds(t *testing.T) {
 	s := newService(t, st, Options{})
 	ctx := t.Context()
 	acquire := func(name string, o wire.Request) error {
-		_, _, err := s.Acquire(ctx, Open().Anyone(), name, o)
+		_, _, err := s.Leases.Acquire(ctx, Open().Anyone(), name, o)
 		return err
 	}
-	sp, err := s.Space(ctx, "n")
+	sp, err := s.Spaces.Find(ctx, "n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,33 +33,33 @@ func TestKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	space := func(name string) error { _, err := s.Space(ctx, name); return err }
+	space := func(name string) error { _, err := s.Spaces.Find(ctx, name); return err }
 	create := func(name, layout string, first, last int64) error {
 		m := &pb.CreateNamespaceRequest{Name: name, Layout: layout}
 		if last > 0 {
 			m.FirstNode, m.LastNode = &first, &last
 		}
-		_, err := s.CreateNamespace(ctx, m)
+		_, err := s.Management.CreateNamespace(ctx, m)
 		return err
 	}
 	change := func(name, layout string) error {
-		_, err := s.ChangeNamespace(ctx, &pb.ChangeNamespaceRequest{Name: name, Layout: layout})
+		_, err := s.Management.ChangeNamespace(ctx, &pb.ChangeNamespaceRequest{Name: name, Layout: layout})
 		return err
 	}
 	remove := func(confirm string) error {
-		_, err := s.DeleteNamespace(ctx, &pb.DeleteNamespaceRequest{Name: "n", Confirm: confirm})
+		_, err := s.Management.DeleteNamespace(ctx, &pb.DeleteNamespaceRequest{Name: "n", Confirm: confirm})
 		return err
 	}
 	renew := func(t wire.Lease, attempt string) error {
-		_, _, err := s.Renew(ctx, Open().Anyone(), t, attempt)
+		_, _, err := s.Leases.Renew(ctx, Open().Anyone(), t, attempt)
 		return err
 	}
-	granted, _, err := s.Acquire(ctx, Open().Anyone(), "n", wire.Request{Label: "b"})
+	granted, _, err := s.Leases.Acquire(ctx, Open().Anyone(), "n", wire.Request{Label: "b"})
 	ticket := granted.Lease
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Release(ctx, ticket, 0); err != nil {
+	if err := s.Leases.Release(ctx, ticket, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := create("narrow", "twitter", 30, 63); err != nil {
@@ -73,7 +73,7 @@ func TestKinds(t *testing.T) {
 	if err := create("scattered", "scatter=2,time=41,node=10,seq=10", 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	scattered, err := s.Space(ctx, "scattered")
+	scattered, err := s.Spaces.Find(ctx, "scattered")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,16 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
+// Leases are nodes of programs that make IDs themselves. All methods are
+// safe for concurrent use.
+type Leases struct {
+	core     *Core
+	spaces   *Spaces
+	views    *Views
+	renewals renewals
+	leaseLog throttle // lines about leases of clients
+}
+
 // maxNodes bounds the block of one ticket: each renewal writes all its
 // records.
 const maxNodes = 1024
@@ -27,7 +37,7 @@ type Granted struct {
 // sublets single nodes from memory. In an encrypted namespace with secrets
 // that stay on the server, it refuses a caller without proof of them, and
 // takes no node.
-func (s *Service) Acquire(
+func (s *Leases) Acquire(
 	ctx context.Context, id *Identity, namespace string, r wire.Request,
 ) (g Granted, sp *Space, err error) {
 	if r.Label == "" {
@@ -81,9 +91,9 @@ func (s *Service) Acquire(
 		}
 		return Granted{}, nil, err
 	}
-	if others, ok := s.leaseLog.allow(s.now(), refusalInterval); ok {
-		s.opts.Logger.Info("a client leased a node", "namespace", namespace, "label", r.Label, "node", g.Grant.Node,
-			"others", others)
+	if others, ok := s.leaseLog.allow(s.core.now(), refusalInterval); ok {
+		s.core.opts.Logger.Info("a client leased a node", "namespace", namespace, "label", r.Label,
+			"node", g.Grant.Node, "others", others)
 	}
 	return g, sp, nil
 }
@@ -96,13 +106,13 @@ func checkEarlier(earlier []string) error {
 	return nil
 }
 
-func (s *Service) acquireNode(ctx context.Context, namespace string, r wire.Request) (Granted, *Space, error) {
+func (s *Leases) acquireNode(ctx context.Context, namespace string, r wire.Request) (Granted, *Space, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
+	return withSpace(ctx, s.spaces, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
 		// What may be refused comes first: a node that the caller cannot
 		// use would stay taken until its end.
-		if g.Secrets, err = s.Secrets(sp); err != nil && r.Fingerprint == "" {
+		if g.Secrets, err = sp.Secrets(); err != nil && r.Fingerprint == "" {
 			return Granted{}, err
 		}
 		if r.Within != (snowfence.NodeRange{}) {
@@ -117,10 +127,10 @@ func (s *Service) acquireNode(ctx context.Context, namespace string, r wire.Requ
 
 // NodesWith returns the nodes of a namespace with the given numbers in
 // their highest parts.
-func (s *Service) NodesWith(
+func (s *Leases) NodesWith(
 	ctx context.Context, namespace string, parts map[string]int64,
 ) (snowfence.NodeRange, error) {
-	r, _, err := withSpace(ctx, s, namespace, func(_ context.Context, sp *Space) (snowfence.NodeRange, error) {
+	r, _, err := withSpace(ctx, s.spaces, namespace, func(_ context.Context, sp *Space) (snowfence.NodeRange, error) {
 		r, err := sp.Scheme().NodesWith(parts)
 		if err != nil {
 			err = kindError{Invalid, err}
@@ -132,7 +142,7 @@ func (s *Service) NodesWith(
 
 // Renew renews a lease. An ended one counts as a new one, for the limit of
 // the token that its label names.
-func (s *Service) Renew(
+func (s *Leases) Renew(
 	ctx context.Context, id *Identity, l wire.Lease, attempt string, earlier ...string,
 ) (wire.Lease, *Space, error) {
 	if err := checkEarlier(earlier); err != nil {
@@ -144,11 +154,11 @@ func (s *Service) Renew(
 	}
 	ctx, cancel := boundedFor(ctx, l)
 	defer cancel()
-	next, sp, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
+	next, sp, err := withSpace(ctx, s.spaces, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
 		return sp.lessor.Renew(ctx, l.Ticket, attempt, earlier)
 	})
 	s.countRenewal(l, err)
-	if err == nil && sp.layout.TickOf(s.now()) >= l.Grant.Until {
+	if err == nil && sp.layout.TickOf(s.core.now()) >= l.Grant.Until {
 		err = s.keepLate(ctx, id, limit, sp, next)
 	}
 	return next, sp, err
@@ -156,10 +166,10 @@ func (s *Service) Renew(
 
 // Release gives a lease back. A negative used means that all of the
 // grant counts as used.
-func (s *Service) Release(ctx context.Context, l wire.Lease, used int64) error {
+func (s *Leases) Release(ctx context.Context, l wire.Lease, used int64) error {
 	ctx, cancel := boundedFor(ctx, l)
 	defer cancel()
-	_, _, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
+	_, _, err := withSpace(ctx, s.spaces, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
 		return l, sp.lessor.Release(ctx, l.Ticket, used)
 	})
 	return err
@@ -177,11 +187,11 @@ func boundedFor(ctx context.Context, l wire.Lease) (context.Context, context.Can
 // withSpace does something with a namespace, and once more if its layout
 // was changed since the server read it.
 func withSpace[T any](
-	ctx context.Context, s *Service, namespace string, do func(context.Context, *Space) (T, error),
+	ctx context.Context, s *Spaces, namespace string, do func(context.Context, *Space) (T, error),
 ) (T, *Space, error) {
 	for again := true; ; again = false {
 		var zero T
-		sp, err := s.Space(ctx, namespace)
+		sp, err := s.Find(ctx, namespace)
 		if err != nil {
 			return zero, nil, err
 		}
@@ -201,26 +211,4 @@ func ReadTicket(b []byte) (wire.Lease, error) {
 		err = Errorf(Invalid, "the ticket is damaged: send back the bytes of the last answer as they are")
 	}
 	return l, err
-}
-
-// Secrets returns the secrets of an encrypted namespace, for holders that
-// make its IDs; an error of the kind Refused where the server keeps them to
-// itself.
-func (s *Service) Secrets(sp *Space) ([][]byte, error) {
-	if !sp.Scheme().Encrypted() {
-		return nil, nil
-	}
-	if !s.opts.HandOut {
-		return nil, Errorf(Refused, "namespace %q is encrypted, and this server keeps its secrets: ask it for IDs "+
-			"instead, or have it set to hand secrets out", sp.Name)
-	}
-	keys, err := s.opts.Keys(sp.Name)
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]byte, len(keys))
-	for i, k := range keys {
-		out[i] = k.AppendSecret(nil)
-	}
-	return out, nil
 }

@@ -71,10 +71,10 @@ func (id *Identity) beyondLimit(limit int, namespace string) error {
 }
 
 // checkRoom returns why a caller may not take the nodes that it asks for.
-func (s *Service) checkRoom(
+func (s *Leases) checkRoom(
 	ctx context.Context, id *Identity, limit int, namespace string, r wire.Request,
 ) error {
-	sp, err := s.Space(ctx, namespace)
+	sp, err := s.spaces.Find(ctx, namespace)
 	switch {
 	case err != nil:
 		return err
@@ -103,8 +103,8 @@ func (s *Service) checkRoom(
 // nodesOf returns the nodes of a namespace that only clients of a caller
 // can use now. A node that was given back counts until the used part of its
 // grant has passed.
-func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (map[int64]bool, error) {
-	v, err := s.View(ctx, namespace)
+func (s *Leases) nodesOf(ctx context.Context, id *Identity, namespace string) (map[int64]bool, error) {
+	v, err := s.views.Read(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (
 // It counts for the token that its label names. The server knows the limit
 // of the caller alone, so the ticket of another token stays ended; a
 // manager of the namespace could free its nodes anyway.
-func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
+func (s *Leases) keepLate(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
 	switch {
 	case !id.ownsLabel(l.Label) && id.May(VerbManage, l.Namespace) != nil:
 		return s.takeBackTicket(ctx, sp, l, -1, func(context.Context) error {
@@ -140,7 +140,7 @@ func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Spa
 
 // keepWithin takes a ticket back if it is beyond the limit of a caller.
 // used is the tick after those that may have been used.
-func (s *Service) keepWithin(
+func (s *Leases) keepWithin(
 	ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64,
 ) error {
 	return s.takeBackTicket(ctx, sp, l, used, func(ctx context.Context) error {
@@ -150,7 +150,7 @@ func (s *Service) keepWithin(
 
 // takeBackTicket takes a ticket back that is refused. No client has it yet,
 // and its caller may have left.
-func (s *Service) takeBackTicket(
+func (s *Leases) takeBackTicket(
 	ctx context.Context, sp *Space, l wire.Lease, used int64, refused func(context.Context) error,
 ) error {
 	ctx, cancel := withStoreTimeout(context.WithoutCancel(ctx))
@@ -164,7 +164,7 @@ func (s *Service) takeBackTicket(
 
 // checkHeld returns why nodes that were just taken are too many. The
 // request may have been broken off: the nodes are there all the same.
-func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
+func (s *Leases) checkHeld(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
 	namespace := l.Namespace
 	if l.Lessor != "" {
 		if sp.lessor.Held(id.ownsLabel) > int64(limit) {

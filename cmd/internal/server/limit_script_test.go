@@ -62,7 +62,7 @@ func scripted(t *testing.T, names ...string) (*script, *Service) {
 // on.
 func leased(t *testing.T, s *Service, namespace string, node int64, label string, ttl time.Duration) store.Record {
 	t.Helper()
-	v, err := s.newView(t.Context(), namespace)
+	v, err := s.Views.newView(t.Context(), namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func put(t *testing.T, st *script, rs ...store.Record) {
 func takeNode(ctx context.Context, t *testing.T, s *Service, id *Identity, node int64) error {
 	t.Helper()
 	o := wire.Request{Label: fmt.Sprint(node), Node: &node, TTL: time.Minute}
-	_, _, err := s.Acquire(ctx, id, "n", o)
+	_, _, err := s.Leases.Acquire(ctx, id, "n", o)
 	return err
 }
 
@@ -102,12 +102,12 @@ func takeNode(ctx context.Context, t *testing.T, s *Service, id *Identity, node 
 func heldNode(t *testing.T, s *Service, id *Identity, node int64, ttl time.Duration) (renew func() error, until int64) {
 	t.Helper()
 	o := wire.Request{Label: "first", Node: &node, TTL: ttl}
-	g, _, err := s.Acquire(t.Context(), id, "n", o)
+	g, _, err := s.Leases.Acquire(t.Context(), id, "n", o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return func() error {
-		_, _, err := s.Renew(t.Context(), id, g.Lease, "attempt-0123456789")
+		_, _, err := s.Leases.Renew(t.Context(), id, g.Lease, "attempt-0123456789")
 		return err
 	}, g.Grant.Until
 }

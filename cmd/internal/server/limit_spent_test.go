@@ -40,9 +40,9 @@ func spend(t *testing.T, limit int, unit int64) {
 	s, id := newService(t, st, Options{}), limited(t, limit, VerbLease)
 	take := func(r wire.Request, used func(wire.Lease) int64) error {
 		r.Label, r.Attempt = "x", rand.Text()
-		g, _, err := s.Acquire(t.Context(), id, "n", r)
+		g, _, err := s.Leases.Acquire(t.Context(), id, "n", r)
 		if err == nil {
-			err = s.Release(t.Context(), g.Lease, used(g.Lease))
+			err = s.Leases.Release(t.Context(), g.Lease, used(g.Lease))
 		}
 		return err
 	}
@@ -116,9 +116,10 @@ func share(t *testing.T, unit int64) {
 	for range 2 {
 		for user := range uint32(3) {
 			for got := int64(0); ; got++ {
-				g, _, err := s.Acquire(t.Context(), a.User(user), "n", wire.Request{Label: "x", Attempt: rand.Text()})
+				want := wire.Request{Label: "x", Attempt: rand.Text()}
+				g, _, err := s.Leases.Acquire(t.Context(), a.User(user), "n", want)
 				if err == nil && got%2 == 0 {
-					err = s.Release(t.Context(), g.Lease, -1)
+					err = s.Leases.Release(t.Context(), g.Lease, -1)
 				}
 				if err == nil {
 					continue

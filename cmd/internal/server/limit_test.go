@@ -31,7 +31,7 @@ func limited(t *testing.T, nodes int, v Verb) *Identity {
 // heldIn returns how many nodes of the namespace n are held.
 func heldIn(t *testing.T, s *Service) (n int) {
 	t.Helper()
-	v, err := s.View(t.Context(), "n")
+	v, err := s.Views.Read(t.Context(), "n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 	st := newStore(t, "n")
 	s, id := newService(t, st, Options{}), limited(t, 3, VerbLease)
 	acquire := func(o wire.Request) (wire.Lease, error) {
-		g, _, err := s.Acquire(t.Context(), id, "n", o)
+		g, _, err := s.Leases.Acquire(t.Context(), id, "n", o)
 		return g.Lease, err
 	}
 	var last wire.Lease
@@ -80,7 +80,7 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 		t.Errorf("%d nodes are held", n)
 	}
 	other := tokensOf(t, Token{Name: "sho", SHA256: sum("2"), Verbs: []Verb{VerbLease}, Nodes: 1})
-	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", wire.Request{Label: "x"}); err != nil {
+	if _, _, err := s.Leases.Acquire(t.Context(), other.tokens[0], "n", wire.Request{Label: "x"}); err != nil {
 		t.Errorf("another token: %v", err)
 	}
 	if got := id.usage.Refused.Load(); got != 18 {
@@ -162,7 +162,7 @@ func TestLeasesOfClientsAreInTheLogOnceAMinute(t *testing.T) {
 
 // hold takes a node.
 func hold(t *testing.T, s *Service, id *Identity, label string) error {
-	_, _, err := s.Acquire(t.Context(), id, "n", wire.Request{Label: label, TTL: time.Minute})
+	_, _, err := s.Leases.Acquire(t.Context(), id, "n", wire.Request{Label: label, TTL: time.Minute})
 	return err
 }
 
@@ -178,7 +178,7 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 		s, id := newService(t, newStore(t, "n"), Options{}), limited(t, 2, VerbLease)
 		var tickets []wire.Lease
 		for i := range 4 {
-			g, _, err := s.Acquire(t.Context(), id, "n", wire.Request{
+			g, _, err := s.Leases.Acquire(t.Context(), id, "n", wire.Request{
 				Label: fmt.Sprint(i), TTL: 10 * time.Second,
 			})
 			if err != nil {
@@ -190,7 +190,7 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 			}
 		}
 		renew := func(i int) (err error) {
-			tickets[i], _, err = s.Renew(t.Context(), id, tickets[i], "attempt-"+fmt.Sprintf("%016d", i))
+			tickets[i], _, err = s.Leases.Renew(t.Context(), id, tickets[i], "attempt-"+fmt.Sprintf("%016d", i))
 			return err
 		}
 		for i := range 4 {
@@ -214,7 +214,7 @@ func TestEarlierAttemptBeyondALimit(t *testing.T) {
 	const attempt = "attempt-0123456789"
 	var first wire.Lease
 	for i, r := range []wire.Request{{Label: "a", Attempt: attempt}, {Label: "a"}} {
-		g, _, err := s.Acquire(t.Context(), limited(t, 2, VerbLease), "n", r)
+		g, _, err := s.Leases.Acquire(t.Context(), limited(t, 2, VerbLease), "n", r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestEarlierAttemptBeyondALimit(t *testing.T) {
 		}
 	}
 	again := wire.Request{Label: "a", Attempt: "attempt-of-a-copy-1", Earlier: []string{attempt}}
-	_, _, err := s.Acquire(t.Context(), limited(t, 1, VerbLease), "n", again)
+	_, _, err := s.Leases.Acquire(t.Context(), limited(t, 1, VerbLease), "n", again)
 	if KindOf(err) != TooMuch {
 		t.Fatal(err)
 	}

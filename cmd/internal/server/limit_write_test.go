@@ -94,12 +94,12 @@ func TestEndedTicketsOfAnotherToken(t *testing.T) {
 			other := tokensOf(t, Token{Name: c.name, SHA256: sum("2"), Verbs: c.verbs}).tokens[0]
 			node := int64(5)
 			o := wire.Request{Label: "a", Node: &node, TTL: 10 * time.Second}
-			g, _, err := s.Acquire(t.Context(), limited(t, 1, VerbLease), "n", o)
+			g, _, err := s.Leases.Acquire(t.Context(), limited(t, 1, VerbLease), "n", o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(c.after)
-			_, _, err = s.Renew(t.Context(), other, g.Lease, "attempt-0123456789")
+			_, _, err = s.Leases.Renew(t.Context(), other, g.Lease, "attempt-0123456789")
 			if (err == nil) != c.want || err != nil && KindOf(err) != Lost {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -125,7 +125,7 @@ func TestLoweredLimit(t *testing.T) {
 	id := before.tokens[0]
 	renew, _ := heldNode(t, s, id, 0, time.Minute)
 	node := int64(1)
-	gone, _, err := s.Acquire(t.Context(), id, "n", wire.Request{Label: "gone", Node: &node})
+	gone, _, err := s.Leases.Acquire(t.Context(), id, "n", wire.Request{Label: "gone", Node: &node})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestLoweredLimit(t *testing.T) {
 	if n := heldIn(t, s); n != 3 {
 		t.Errorf("%d nodes are held: a request that was refused wrote", n)
 	}
-	if err := s.Release(t.Context(), gone.Lease, -1); err != nil {
+	if err := s.Leases.Release(t.Context(), gone.Lease, -1); err != nil {
 		t.Errorf("a node that is given back: %v", err)
 	}
 	if n := heldIn(t, s); n != 2 {

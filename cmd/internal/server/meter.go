@@ -37,12 +37,12 @@ type Meter struct {
 }
 
 // Meter returns the meter of a wire.
-func (s *Service) Meter(w Wire) *Meter { return &s.meters[w] }
+func (s *Core) Meter(w Wire) *Meter { return &s.meters[w] }
 
 // Failed counts an error that goes to a caller, has it logged, and returns
 // its kind. about says which request that was; it is called where there is
 // a line to write.
-func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
+func (s *Core) Failed(w Wire, err error, about func() Request) Kind {
 	k := KindOf(err)
 	s.meters[w].failures[k].n.Add(1)
 	s.logFailed(w, k, err, about)
@@ -51,7 +51,7 @@ func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
 
 // Failures calls each with how often every kind of error went to callers of
 // every wire.
-func (s *Service) Failures(each func(wire, kind string, n int64)) {
+func (s *Core) Failures(each func(wire, kind string, n int64)) {
 	for w := range s.meters {
 		for k := range s.meters[w].failures {
 			each(Wire(w).Name(), Kind(k).Name(), s.meters[w].failures[k].n.Load())
@@ -62,13 +62,13 @@ func (s *Service) Failures(each func(wire, kind string, n int64)) {
 // Answered counts n requests that were answered in d each, well or not, and
 // logs slow ones. What takes as long as its caller wants, streams and
 // watches, is none of them.
-func (s *Service) Answered(w Wire, n int64, d time.Duration, about func() Request) {
+func (s *Core) Answered(w Wire, n int64, d time.Duration, about func() Request) {
 	s.meters[w].took.Add(n, d)
 	s.logSlow(w, d, about)
 }
 
 // RequestLatency calls each with how long the requests of every wire took.
-func (s *Service) RequestLatency(each func(w Wire, c LatencyCounts)) {
+func (s *Core) RequestLatency(each func(w Wire, c LatencyCounts)) {
 	for w := range s.meters {
 		each(Wire(w), s.meters[w].took.Counts())
 	}

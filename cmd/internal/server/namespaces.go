@@ -25,14 +25,14 @@ func describe(ns scope.Namespace, err error) (*pb.Namespace, error) {
 }
 
 // ListNamespaces lists those that the caller may see, deleted ones too.
-func (s *Service) ListNamespaces(
+func (s *Management) ListNamespaces(
 	ctx context.Context, _ *pb.ListNamespacesRequest,
 ) (*pb.ListNamespacesResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	var list []scope.Namespace
-	if err := s.reserveList(CallerOf(ctx), &s.lists.namespaces, func() (n int, err error) {
-		list, err = scope.Namespaces(s.store).List(ctx)
+	if err := s.core.reserveList(CallerOf(ctx), &s.lists.namespaces, func() (n int, err error) {
+		list, err = scope.Namespaces(s.core.store).List(ctx)
 		return len(list), err
 	}); err != nil {
 		return nil, err
@@ -53,16 +53,16 @@ func (s *Service) ListNamespaces(
 
 // ShowNamespace returns one, and its secrets to a caller with the right to
 // lease nodes.
-func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest) (*pb.Namespace, error) {
+func (s *Management) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest) (*pb.Namespace, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	out, err := describe(scope.Namespaces(s.store).Show(ctx, m.Name))
+	out, err := describe(scope.Namespaces(s.core.store).Show(ctx, m.Name))
 	if err != nil || !m.Secrets {
 		return out, err
 	}
-	sp, err := s.SpaceFor(ctx, CallerOf(ctx).Identity, VerbLease, m.Name, 0)
+	sp, err := s.spaces.Admit(ctx, CallerOf(ctx).Identity, VerbLease, m.Name, 0)
 	if err == nil {
-		out.Secrets, err = s.Secrets(sp)
+		out.Secrets, err = sp.Secrets()
 	}
 	return out, err
 }
@@ -93,7 +93,7 @@ func wantedNodes(first, last *int64, have *scope.Namespace, all int64) (snowfenc
 
 // CreateNamespace makes one: where there is one already, it is as asked
 // for, or that is an error.
-func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequest) (*pb.Namespace, error) {
+func (s *Management) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequest) (*pb.Namespace, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	have, err := s.findNamespace(ctx, m.Name)
@@ -112,7 +112,7 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	if err != nil {
 		return nil, err
 	}
-	ns, err := scope.Namespaces(s.store).Create(ctx, m.Name, sc, &scope.NamespaceOptions{
+	ns, err := scope.Namespaces(s.core.store).Create(ctx, m.Name, sc, &scope.NamespaceOptions{
 		Nodes: nodes, Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
 	})
 	if err == nil && (have == nil || have.Generation != ns.Generation) {
@@ -123,8 +123,8 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 
 // findNamespace returns a namespace, deleted ones too; nil where there is
 // none.
-func (s *Service) findNamespace(ctx context.Context, name string) (*scope.Namespace, error) {
-	ns, err := scope.Namespaces(s.store).Show(ctx, name)
+func (s *Management) findNamespace(ctx context.Context, name string) (*scope.Namespace, error) {
+	ns, err := scope.Namespaces(s.core.store).Show(ctx, name)
 	if errors.Is(err, lease.ErrNoNamespace) {
 		return nil, nil
 	}
@@ -134,11 +134,11 @@ func (s *Service) findNamespace(ctx context.Context, name string) (*scope.Namesp
 // ChangeNamespace gives one another layout, other nodes or other limits. It
 // proves first that no ID of the new layout can equal an existing one. What
 // is so already is no change.
-func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
+func (s *Management) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
 	name := m.Name
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	have, err := scope.Namespaces(s.store).Show(ctx, name)
+	have, err := scope.Namespaces(s.core.store).Show(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	case m.Unused != nil:
 		o.Unused = m.Unused.AsTime()
 	case m.Widen:
-		o.Unused = s.now()
+		o.Unused = s.core.now()
 	}
 	known, all := &have, int64(1)<<min(layout.Bits(snowfence.FieldNode), 62)
 	if have.Nodes == (snowfence.NodeRange{Until: all}) {
@@ -166,10 +166,10 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if o.Nodes, err = wantedNodes(m.FirstNode, m.LastNode, known, all); err != nil {
 		return nil, err
 	}
-	ns, err := scope.Namespaces(s.store).Change(ctx, name, to, o)
+	ns, err := scope.Namespaces(s.core.store).Change(ctx, name, to, o)
 	if err == nil && (!ns.Layout.Equal(have.Layout) || ns.Unit != have.Unit) {
 		// with other nodes, leases find others by themselves
-		s.readAnew(name)
+		s.spaces.readAnew(name)
 	}
 	return describe(ns, err)
 }
@@ -177,7 +177,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 // DeleteNamespace leaves a tombstone of one. It refuses while anybody but
 // this server holds a lease, and without the name as confirmation. A
 // program that acquires one in the same moment loses it before it is used.
-func (s *Service) DeleteNamespace(
+func (s *Management) DeleteNamespace(
 	ctx context.Context, m *pb.DeleteNamespaceRequest,
 ) (*pb.DeleteNamespaceResponse, error) {
 	name := m.Name
@@ -186,10 +186,10 @@ func (s *Service) DeleteNamespace(
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	s.mu.Lock()
-	own := s.all[name]
-	s.mu.Unlock()
-	v, err := s.View(ctx, name)
+	s.spaces.mu.Lock()
+	own := s.spaces.all[name]
+	s.spaces.mu.Unlock()
+	v, err := s.views.Read(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -199,15 +199,15 @@ func (s *Service) DeleteNamespace(
 				name, l.Node, l.Label)
 		}
 	}
-	if _, err := scope.Namespaces(s.store).Delete(ctx, name); err != nil {
+	if _, err := scope.Namespaces(s.core.store).Delete(ctx, name); err != nil {
 		return nil, err
 	}
-	s.readAnew(name)
+	s.spaces.readAnew(name)
 	return &pb.DeleteNamespaceResponse{}, nil
 }
 
 // readAnew makes the next request read a namespace anew.
-func (s *Service) readAnew(name string) {
+func (s *Spaces) readAnew(name string) {
 	s.mu.Lock()
 	sp := s.all[name]
 	s.mu.Unlock()
@@ -219,7 +219,7 @@ func (s *Service) readAnew(name string) {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
 			if err := sp.giveNodesBack(ctx); err != nil {
-				s.opts.Logger.Warn("closing a namespace that was changed", "namespace", name, "cause", err)
+				s.core.opts.Logger.Warn("closing a namespace that was changed", "namespace", name, "cause", err)
 			}
 		}()
 	}
@@ -227,7 +227,7 @@ func (s *Service) readAnew(name string) {
 
 // schemeOf returns the scheme of a layout with the server's secrets for the
 // namespace.
-func (s *Service) schemeOf(name, layout string) (*snowfence.Scheme, error) {
+func (s *Management) schemeOf(name, layout string) (*snowfence.Scheme, error) {
 	l, err := snowfence.Default(), error(nil)
 	if layout != "" {
 		l, err = snowfence.ParseLayout(layout)
@@ -236,8 +236,8 @@ func (s *Service) schemeOf(name, layout string) (*snowfence.Scheme, error) {
 		return nil, err
 	}
 	var keys []*snowfence.Secret
-	if l.Cipher != snowfence.Plain && s.opts.Keys != nil {
-		if keys, err = s.opts.Keys(name); err != nil {
+	if l.Cipher != snowfence.Plain && s.core.opts.Keys != nil {
+		if keys, err = s.core.opts.Keys(name); err != nil {
 			return nil, err
 		}
 	}

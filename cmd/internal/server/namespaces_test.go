@@ -35,7 +35,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	made := &Caller{}
 	create := func(layout string, first, last *int64) (*pb.Namespace, error) {
 		made.Made = false
-		return s.CreateNamespace(WithCaller(ctx, made), &pb.CreateNamespaceRequest{
+		return s.Management.CreateNamespace(WithCaller(ctx, made), &pb.CreateNamespaceRequest{
 			Name: "hand", Layout: layout, FirstNode: first, LastNode: last,
 		})
 	}
@@ -65,11 +65,11 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		"nothing": {Name: "hand"}, "no more than that it is wide": {Name: "hand", Widen: true},
 		"a time": {Name: "hand", Unused: timestamppb.Now()},
 	} {
-		if _, err := s.ChangeNamespace(ctx, m); KindOf(err) != Invalid {
+		if _, err := s.Management.ChangeNamespace(ctx, m); KindOf(err) != Invalid {
 			t.Errorf("a change that names %s: %v", what, err)
 		}
 	}
-	sp, err := s.Space(ctx, "hand")
+	sp, err := s.Spaces.Find(ctx, "hand")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		"the layout that it has": {Name: "hand", Layout: "twitter"},
 		"its last node":          {Name: "hand", LastNode: &last}, "all of it": hand,
 	} {
-		got, err := s.ChangeNamespace(ctx, m)
+		got, err := s.Management.ChangeNamespace(ctx, m)
 		same(what, got, err)
 	}
 	for what, m := range map[string]*pb.ChangeNamespaceRequest{
@@ -89,11 +89,11 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		}
 		same("made again with "+what, got, err)
 	}
-	if now, err := s.Space(ctx, "hand"); err != nil || now != sp || sp.stale.Load() {
+	if now, err := s.Spaces.Find(ctx, "hand"); err != nil || now != sp || sp.stale.Load() {
 		t.Errorf("the server's own lease ended, though nothing changed: %v", err)
 	}
 	wide := nodeRange(0, 1023)
-	if _, err := s.ChangeNamespace(ctx, wide); KindOf(err) != Refused {
+	if _, err := s.Management.ChangeNamespace(ctx, wide); KindOf(err) != Refused {
 		t.Errorf("wider, without a word: %v", err)
 	}
 	if _, err := create("", wide.FirstNode, wide.LastNode); KindOf(err) != Exists {
@@ -102,21 +102,21 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	same("after that", want, nil)
 
 	other := &pb.ChangeNamespaceRequest{Name: "hand", Layout: "bwmarrin"}
-	if want, err = s.ChangeNamespace(ctx, other); err != nil || want.FirstNode != 0 || want.LastNode != 31 ||
+	if want, err = s.Management.ChangeNamespace(ctx, other); err != nil || want.FirstNode != 0 || want.LastNode != 31 ||
 		len(want.History) != 1 {
 		t.Fatalf("another layout: %+v, %v", want, err)
 	}
 	wide.Widen = true
-	got, err := s.ChangeNamespace(ctx, wide)
+	got, err := s.Management.ChangeNamespace(ctx, wide)
 	if err != nil || got.LastNode != 1023 || got.Generation != want.Generation {
 		t.Errorf("widened in words: %+v, %v", got, err)
 	}
-	if got, err = s.ChangeNamespace(ctx, nodeRange(0, 63)); err != nil || got.FirstNode != 0 ||
+	if got, err = s.Management.ChangeNamespace(ctx, nodeRange(0, 63)); err != nil || got.FirstNode != 0 ||
 		got.LastNode != 63 {
 		t.Errorf("fewer nodes: %+v, %v", got, err)
 	}
 	until(t, "IDs of fewer nodes", func() bool { _, err := s.one(ctx, "hand"); return err == nil })
-	if got, err = s.ChangeNamespace(ctx, nodeRange(0, 0)); err != nil || got.FirstNode != 0 ||
+	if got, err = s.Management.ChangeNamespace(ctx, nodeRange(0, 0)); err != nil || got.FirstNode != 0 ||
 		got.LastNode != 0 {
 		t.Errorf("node 0 alone: %+v, %v", got, err)
 	}
@@ -157,9 +157,9 @@ func TestDeletedAndCreatedUnderLoad(t *testing.T) {
 	for range 5 {
 		before := count()
 		until(t, "IDs are made", func() bool { return count() > before })
-		until(t, "deleted", func() bool { _, err := s.DeleteNamespace(ctx, deleteN); return err == nil })
+		until(t, "deleted", func() bool { _, err := s.Management.DeleteNamespace(ctx, deleteN); return err == nil })
 		until(t, "created", func() bool {
-			_, err := s.CreateNamespace(ctx, &pb.CreateNamespaceRequest{Name: "n", Layout: "twitter"})
+			_, err := s.Management.CreateNamespace(ctx, &pb.CreateNamespaceRequest{Name: "n", Layout: "twitter"})
 			return err == nil
 		})
 	}
@@ -178,7 +178,7 @@ func TestRoomForNamespaces(t *testing.T) {
 	}
 	s := newService(t, st, Options{Spaces: 2})
 	for i := range 6 {
-		if _, err := s.Space(t.Context(), "n"+strconv.Itoa(i)); err != nil {
+		if _, err := s.Spaces.Find(t.Context(), "n"+strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,10 +187,10 @@ func TestRoomForNamespaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Space(t.Context(), "n2"); KindOf(err) != TooMuch {
+	if _, err := s.Spaces.Find(t.Context(), "n2"); KindOf(err) != TooMuch {
 		t.Errorf("a third namespace: %v", err)
 	}
-	if n := len(s.Spaces()); n != 2 {
+	if n := len(s.Spaces.List()); n != 2 {
 		t.Errorf("%d are open", n)
 	}
 }
@@ -203,18 +203,18 @@ func TestDeleteInUse(t *testing.T) {
 	if _, err := s.one(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
-	granted, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "same"})
+	granted, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "same"})
 	ticket := granted.Lease
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.DeleteNamespace(t.Context(), deleteN); KindOf(err) != Refused {
+	if _, err := s.Management.DeleteNamespace(t.Context(), deleteN); KindOf(err) != Refused {
 		t.Errorf("deleted while a process of the same label holds a node: %v", err)
 	}
-	if err := s.Release(t.Context(), ticket, ticket.Grant.From); err != nil {
+	if err := s.Leases.Release(t.Context(), ticket, ticket.Grant.From); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.DeleteNamespace(t.Context(), deleteN); err != nil {
+	if _, err := s.Management.DeleteNamespace(t.Context(), deleteN); err != nil {
 		t.Error(err)
 	}
 }
@@ -234,7 +234,7 @@ func TestOneNodeOfTheLeases(t *testing.T) {
 		want  int
 	}{{1, nil, 1}, {7, nil, 0}, {-1, nil, 0}, {math.MaxInt64, nil, 0}, {1, new(int64(0)), 1}, {1, new(int64(1)), 0}} {
 		m := &pb.ListLeasesRequest{Namespace: "orders", Node: &c.node, After: c.after}
-		l, err := s.ListLeases(t.Context(), m)
+		l, err := s.Management.ListLeases(t.Context(), m)
 		if err != nil || len(l.Leases) != c.want || c.want > 0 && l.Leases[0].Node != c.node {
 			t.Errorf("%v: %v, %v", m, l, err)
 		}

@@ -15,11 +15,11 @@ import (
 const PageOfLeases = 4096
 
 // ListLeases lists nodes that were ever leased.
-func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.ListLeasesResponse, error) {
+func (s *Management) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.ListLeasesResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	out := &pb.ListLeasesResponse{}
-	v, err := s.newView(ctx, m.Namespace)
+	v, err := s.views.newView(ctx, m.Namespace)
 	if err != nil || m.GetAfter() == math.MaxInt64 {
 		return out, err
 	}
@@ -30,7 +30,7 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 	if m.Node != nil {
 		limit = 1
 	}
-	if err := s.Reserve(CallerOf(ctx), int64(limit)*LeaseRoom); err != nil {
+	if err := s.core.Reserve(CallerOf(ctx), int64(limit)*LeaseRoom); err != nil {
 		return nil, err
 	}
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
@@ -41,7 +41,7 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 		first := *m.Node &^ (v.Namespace.Unit - 1)
 		nodes = snowfence.NodeRange{From: max(first, nodes.From), Until: min(first, math.MaxInt64-1) + 1}
 	}
-	for r, err := range store.Records(ctx, s.store, m.Namespace, nodes) {
+	for r, err := range store.Records(ctx, s.core.store, m.Namespace, nodes) {
 		if err != nil {
 			return nil, err
 		}
@@ -58,13 +58,13 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 // ReleaseNode frees the node of a holder that is gone. A holder that lives
 // loses it at its next renewal and takes another; the ticks of its grant
 // stay its own. See [scope.Operator.Release].
-func (s *Service) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
+func (s *Management) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
 	return s.editNode(ctx, m.Namespace, m.Node, scope.Operator.Release)
 }
 
 // Veto keeps a node from being leased, and takes it from its holder as
 // ReleaseNode does. An empty reason ends the veto.
-func (s *Service) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, error) {
+func (s *Management) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, error) {
 	if len(m.Reason) > longestReason {
 		return nil, Errorf(Invalid, "the reason has %d bytes: say it in %d at most", len(m.Reason), longestReason)
 	}
@@ -79,19 +79,19 @@ func (s *Service) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, e
 const longestReason = 1000
 
 // editNode changes the record of a node, and returns it as it is then.
-func (s *Service) editNode(ctx context.Context, namespace string, node int64,
+func (s *Management) editNode(ctx context.Context, namespace string, node int64,
 	edit func(scope.Operator, context.Context, string, int64) (store.Record, error),
 ) (*pb.LeaseInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	v, err := s.newView(ctx, namespace)
+	v, err := s.views.newView(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
 	if last := v.Layout.Capacity().Nodes - 1; node < 0 || uint64(node) > last {
 		return nil, Errorf(Invalid, "node %d: the layout of namespace %q has nodes 0 to %d", node, namespace, last)
 	}
-	r, err := edit(scope.Namespaces(s.store), ctx, namespace, node)
+	r, err := edit(scope.Namespaces(s.core.store), ctx, namespace, node)
 	switch {
 	case err != nil:
 		return nil, err

@@ -37,7 +37,7 @@ func TestReserve(t *testing.T) {
 	}
 	s.Ended(first)
 	s.Ended(second)
-	if err := s.Reserve(own, MostRoom); err != nil || s.room.by["192.0.2.1"] != 0 {
+	if err := s.Reserve(own, MostRoom); err != nil || s.used.by["192.0.2.1"] != 0 {
 		t.Errorf("room was not given back: %v", err)
 	}
 }
@@ -67,7 +67,7 @@ func TestStreamLeavesItsTokenOthers(t *testing.T) {
 // Batches of all lengths, at once, each get IDs of their own.
 func TestBatchesOfAllLengths(t *testing.T) {
 	s := newService(t, newStore(t, "n"), Options{Lead: 1 << 20})
-	sp, err := s.Space(t.Context(), "n")
+	sp, err := s.Spaces.Find(t.Context(), "n")
 	if err != nil {
 		t.Fatal(err)
 	}

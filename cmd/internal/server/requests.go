@@ -46,7 +46,7 @@ func (s *throttle) allow(now time.Time, every time.Duration) (others int64, ok b
 
 // logFailed writes a line of a failed request: a warning if the server, its
 // store or the caller's rights are the cause, and otherwise a debug line.
-func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
+func (s *Core) logFailed(w Wire, k Kind, err error, about func() Request) {
 	level, others, every := slog.LevelDebug, int64(0), logInterval
 	text := "a request failed"
 	switch k {
@@ -67,8 +67,8 @@ func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 // logSlow writes a line of a request if it took longer than a healthy one:
 // it may wait for the clock, and all the rest should take less than a
 // second. What clients take their time with counts, too.
-func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
-	if d < s.maxWait()+time.Second {
+func (s *Core) logSlow(w Wire, d time.Duration, about func() Request) {
+	if d < s.opts.MaxWait+time.Second {
 		return
 	}
 	level, others := slog.LevelDebug, int64(0)
@@ -80,7 +80,7 @@ func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 	}
 }
 
-func (s *Service) logRequest(level slog.Level, text string, w Wire, others int64, r Request, attrs ...slog.Attr) {
+func (s *Core) logRequest(level slog.Level, text string, w Wire, others int64, r Request, attrs ...slog.Attr) {
 	attrs = append(attrs, slog.String("wire", w.Name()), slog.String("request", r.Name))
 	for _, a := range [][2]string{
 		{"namespace", r.Namespace},

@@ -113,7 +113,7 @@ func newService(t *testing.T, st store.Store, o Options) *Service {
 }
 
 func (s *Service) one(ctx context.Context, name string) (snowfence.ID, error) {
-	sp, err := s.Space(ctx, name)
+	sp, err := s.Spaces.Find(ctx, name)
 	if err != nil {
 		return 0, err
 	}

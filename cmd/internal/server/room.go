@@ -27,15 +27,18 @@ type reservation struct {
 	n   int64
 }
 
+// Room is the memory for requests and answers in progress, in bytes.
+type Room struct{ used shares }
+
 // Reserve takes room for n bytes of an answer, until the request ends. Take
 // it before anything is made or taken from a store. One client leaves room
 // for others. A negative n is given back.
-func (s *Service) Reserve(c *Caller, n int64) error {
+func (s *Room) Reserve(c *Caller, n int64) error {
 	if n >= 0 && n <= freeRoom {
 		return nil
 	}
 	who := c.shareName()
-	if !s.room.takeShare(who, n, MostRoom) {
+	if !s.used.takeShare(who, n, MostRoom) {
 		return Errorf(TooMuch, "too many large answers are on their way already: ask again, or for less")
 	}
 	c.room = append(c.room, reservation{who, n})
@@ -44,12 +47,12 @@ func (s *Service) Reserve(c *Caller, n int64) error {
 
 // Begin takes room for n bytes of what comes over a connection, before
 // anything of it is read. end gives it back.
-func (s *Service) Begin(p *Place, n int64) (end func(), err error) {
+func (s *Room) Begin(p *Place, n int64) (end func(), err error) {
 	who := p.shareName()
-	if !s.room.takeShare(who, n, MostRoom) {
+	if !s.used.takeShare(who, n, MostRoom) {
 		return nil, Errorf(TooMuch, "too many requests and large answers are on their way already: ask again")
 	}
-	return func() { s.room.takeShare(who, -n, MostRoom) }, nil
+	return func() { s.used.takeShare(who, -n, MostRoom) }, nil
 }
 
 // listed is how long a list was when it was read last; 0 before.
@@ -60,7 +63,7 @@ const firstList = 10_000
 
 // reserveList takes room for a list before it is read, by its last length.
 // read returns the length.
-func (s *Service) reserveList(c *Caller, l *listed, read func() (int, error)) error {
+func (s *Room) reserveList(c *Caller, l *listed, read func() (int, error)) error {
 	before := cmp.Or(l.n.Load(), firstList)
 	if err := s.Reserve(c, before*LeaseRoom); err != nil {
 		return err
@@ -74,9 +77,9 @@ func (s *Service) reserveList(c *Caller, l *listed, read func() (int, error)) er
 }
 
 // Ended gives the room of a request back, after its answer has gone.
-func (s *Service) Ended(c *Caller) {
+func (s *Room) Ended(c *Caller) {
 	for _, r := range c.room {
-		s.room.takeShare(r.who, -r.n, MostRoom)
+		s.used.takeShare(r.who, -r.n, MostRoom)
 	}
 	c.room = nil
 }

@@ -22,9 +22,9 @@ func TestListsReserveBeforeTheyRead(t *testing.T) {
 	}
 	ctx := WithCaller(t.Context(), &Caller{Identity: Open().Anyone()})
 	list := func() map[string]error {
-		_, namespaces := s.ListNamespaces(ctx, &pb.ListNamespacesRequest{})
-		_, sequences := s.ListSequences(ctx, &pb.SequenceListRequest{})
-		_, servers := s.ListServers(ctx, &pb.ListServersRequest{})
+		_, namespaces := s.Management.ListNamespaces(ctx, &pb.ListNamespacesRequest{})
+		_, sequences := s.Management.ListSequences(ctx, &pb.SequenceListRequest{})
+		_, servers := s.Management.ListServers(ctx, &pb.ListServersRequest{})
 		return map[string]error{"namespaces": namespaces, "sequences": sequences, "servers": servers}
 	}
 	for what, err := range list() {

@@ -42,7 +42,8 @@ type Sequence struct {
 	// Taken counts the numbers that were given out here.
 	Taken atomic.Int64
 
-	service     *Service
+	core        *Core
+	counts      store.Store
 	numbers     source
 	plain       *sequence.Sequence  // the same, if it is a plain one
 	dated       *sequence.Dated     // the same, if it is a dated one
@@ -76,9 +77,9 @@ func openNumbers(ctx context.Context, st store.Store, name string, o *sequence.O
 	return plain, err
 }
 
-func newSequence(s *Service, name string, numbers source) *Sequence {
-	now := s.now()
-	sq := &Sequence{Name: name, service: s, numbers: numbers, def: numbers.Definition()}
+func newSequence(c *Core, counts store.Store, name string, numbers source) *Sequence {
+	now := c.now()
+	sq := &Sequence{Name: name, core: c, counts: counts, numbers: numbers, def: numbers.Definition()}
 	sq.plain, _ = numbers.(*sequence.Sequence)
 	sq.dated, _ = numbers.(*sequence.Dated)
 	sq.given.down = sq.def.Step < 0
@@ -89,7 +90,7 @@ func newSequence(s *Service, name string, numbers source) *Sequence {
 	return sq
 }
 
-// Take takes n numbers in a row; see [Service.TakeNumbers].
+// Take takes n numbers in a row; see [Sequences.Take].
 func (sq *Sequence) Take(ctx context.Context, period, n int64) (got Numbers, err error) {
 	if err := sq.refusalOf(period, n); err != nil {
 		return Numbers{}, err
@@ -137,7 +138,7 @@ func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 // noteNumber keeps the last given number.
 func (sq *Sequence) noteNumber(period, last, n int64) {
 	sq.Taken.Add(n)
-	sq.lastUse.Store(sq.service.now().UnixNano())
+	sq.lastUse.Store(sq.core.now().UnixNano())
 	sq.given.noteNumber(period, last)
 }
 
@@ -147,7 +148,7 @@ func (sq *Sequence) refusalOf(period, n int64) error {
 	switch {
 	case r == nil:
 		return nil
-	case !sq.service.now().Before(r.until):
+	case !sq.core.now().Before(r.until):
 		sq.lastRefusal.CompareAndSwap(r, nil)
 		return nil
 	case r.period != period || n < r.n:
@@ -164,14 +165,14 @@ func (sq *Sequence) rememberRefusal(ctx context.Context, period, n int64, err er
 	}
 	err = sequenceError(sq.Name, err)
 	if ctx.Err() == nil {
-		sq.lastRefusal.Store(&refusal{failure{err, sq.service.now().Add(failureTTL)}, period, n})
+		sq.lastRefusal.Store(&refusal{failure{err, sq.core.now().Add(failureTTL)}, period, n})
 	}
 	return err
 }
 
 func (sq *Sequence) close() {
 	if err := sq.numbers.Close(); err != nil {
-		sq.service.opts.Logger.Warn("a sequence was closed", "sequence", sq.Name, "cause", err)
+		sq.core.opts.Logger.Warn("a sequence was closed", "sequence", sq.Name, "cause", err)
 	}
 }
 
@@ -187,7 +188,7 @@ func (sq *Sequence) Present() int64 {
 	if !sq.Dated() {
 		return 0
 	}
-	period, err := sq.def.Period(sq.service.now())
+	period, err := sq.def.Period(sq.core.now())
 	if err != nil {
 		return 0 // the pattern has no place for the year
 	}
@@ -226,7 +227,7 @@ type SequenceStatus struct {
 func (sq *Sequence) Status() SequenceStatus {
 	st := SequenceStatus{Status: sq.numbers.Status(), Taken: sq.Taken.Load()}
 	st.Last, st.Given = sq.given.lastOf(sq.given.period())
-	st.Rate = sq.rate.of(st.Taken, sq.service.now())
+	st.Rate = sq.rate.of(st.Taken, sq.core.now())
 	st.Reserve, st.Ends = math.Inf(1), math.Inf(1)
 	if st.Rate > 0 {
 		st.Reserve, st.Ends = float64(st.Held)/st.Rate, float64(st.Left)/st.Rate

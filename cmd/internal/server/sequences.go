@@ -9,12 +9,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// sequences are those that a service keeps open. Each takes ranges of its
-// own.
-type sequences struct {
+// Sequences are those that a server keeps open. Each takes ranges of its
+// own. All methods are safe for concurrent use.
+type Sequences struct {
+	core   *Core
+	counts store.Store
+
 	mu       sync.Mutex // never held while the store is asked
 	all      map[string]*Sequence
 	attempts map[string]*opening
@@ -23,15 +28,22 @@ type sequences struct {
 	ended    bool
 }
 
+func newSequences(c *Core) *Sequences {
+	s := &Sequences{
+		core: c, counts: c.store, all: map[string]*Sequence{}, attempts: map[string]*opening{},
+		failures: map[string]failure{},
+	}
+	if c.opts.Direct != nil {
+		s.counts = boundedStore(c.opts.Direct, c.opts.Connections)
+	}
+	return s
+}
+
 // opening is an attempt to open a sequence, for all its callers.
 type opening struct {
 	done chan struct{} // closed when the others are set
 	sq   *Sequence
 	err  error
-}
-
-func newSequences() sequences {
-	return sequences{all: map[string]*Sequence{}, attempts: map[string]*opening{}, failures: map[string]failure{}}
 }
 
 const (
@@ -47,12 +59,12 @@ const (
 	maxSequenceName = 63
 )
 
-// TakeNumbers takes n numbers in a row, 1 to [MaxBatch]. period is 0, or
+// Take takes n numbers in a row, 1 to [MaxBatch]. period is 0, or
 // the period of a dated sequence such as 20261122; 0 is the present one
 // then. They count as n for the caller's rate. texts is how many of them
 // the answer has as texts at a time. Their room is reserved before any is
 // taken, because a refusal would lose them.
-func (s *Service) TakeNumbers(
+func (s *Sequences) Take(
 	ctx context.Context, c *Caller, name string, period, n, texts int64,
 ) (Numbers, error) {
 	if err := CheckNumbers(n); err != nil {
@@ -62,9 +74,9 @@ func (s *Service) TakeNumbers(
 		return Numbers{}, err
 	}
 	for {
-		sq, err := s.Sequence(ctx, name)
+		sq, err := s.Find(ctx, name)
 		if err == nil {
-			err = s.Reserve(c, texts*sq.TextRoom())
+			err = s.core.Reserve(c, texts*sq.TextRoom())
 			texts = 0
 		}
 		if err != nil {
@@ -77,23 +89,23 @@ func (s *Service) TakeNumbers(
 	}
 }
 
-// LastNumber returns the last number that this server gave, of a period as
-// in [Service.TakeNumbers]. Before the first one, that is the highest
+// Last returns the last number that this server gave, of a period as
+// in [Sequences.Take]. Before the first one, that is the highest
 // number that anybody may have; any is false if there is none.
-func (s *Service) LastNumber(ctx context.Context, id *Identity, name string, period int64) (
+func (s *Sequences) Last(ctx context.Context, id *Identity, name string, period int64) (
 	last int64, any bool, err error,
 ) {
 	if err := id.Authorize(VerbRead, name, 1); err != nil {
 		return 0, false, err
 	}
-	sq, err := s.Sequence(ctx, name)
+	sq, err := s.Find(ctx, name)
 	if err != nil {
 		return 0, false, err
 	}
 	return sq.LastNumber(ctx, period)
 }
 
-// LastNumber returns the last number; see [Service.LastNumber].
+// LastNumber returns the last number; see [Sequences.Last].
 func (sq *Sequence) LastNumber(ctx context.Context, period int64) (last int64, any bool, err error) {
 	if period == 0 {
 		period = sq.Present()
@@ -105,7 +117,7 @@ func (sq *Sequence) LastNumber(ctx context.Context, period int64) (last int64, a
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	last, any, err = sequence.Highest(ctx, sq.service.counts, sq.Name, period)
+	last, any, err = sequence.Highest(ctx, sq.counts, sq.Name, period)
 	return last, any, sequenceError(sq.Name, err)
 }
 
@@ -117,32 +129,31 @@ func CheckNumbers(n int64) error {
 	return nil
 }
 
-// Sequence returns an open sequence, and opens it at the first use.
-func (s *Service) Sequence(ctx context.Context, name string) (*Sequence, error) {
-	q := &s.sequences
-	q.mu.Lock()
-	if sq := q.all[name]; sq != nil {
-		q.mu.Unlock()
+// Find returns an open sequence, and opens it at the first use.
+func (s *Sequences) Find(ctx context.Context, name string) (*Sequence, error) {
+	s.mu.Lock()
+	if sq := s.all[name]; sq != nil {
+		s.mu.Unlock()
 		return sq, nil
 	}
-	if f := q.failures[name]; f.err != nil && s.now().Before(f.until) {
-		q.mu.Unlock()
+	if f := s.failures[name]; f.err != nil && s.core.now().Before(f.until) {
+		s.mu.Unlock()
 		return nil, f.err
 	}
-	o := q.attempts[name]
+	o := s.attempts[name]
 	switch {
-	case q.ended:
-		q.mu.Unlock()
+	case s.ended:
+		s.mu.Unlock()
 		return nil, ErrStopping
-	case o == nil && len(q.attempts) >= maxOpening:
-		q.mu.Unlock()
+	case o == nil && len(s.attempts) >= maxOpening:
+		s.mu.Unlock()
 		return nil, Errorf(TooMuch, "%d sequences are being opened: ask again", maxOpening)
 	case o == nil:
 		o = &opening{done: make(chan struct{})}
-		q.attempts[name] = o
-		q.work.Go(func() { s.openSequence(name, o) })
+		s.attempts[name] = o
+		s.work.Go(func() { s.openSequence(name, o) })
 	}
-	q.mu.Unlock()
+	s.mu.Unlock()
 	select {
 	case <-o.done:
 		return o.sq, o.err
@@ -154,26 +165,25 @@ func (s *Service) Sequence(ctx context.Context, name string) (*Sequence, error) 
 // openSequence opens a sequence for all its waiters. It keeps no missing
 // sequence, only its error for a moment, so that wrong names cost no
 // memory.
-func (s *Service) openSequence(name string, o *opening) {
-	ctx, cancel := withStoreTimeout(s.life)
+func (s *Sequences) openSequence(name string, o *opening) {
+	ctx, cancel := withStoreTimeout(s.core.life)
 	defer cancel()
 	var open source
-	err := s.checkRecord(ctx)
+	err := s.core.checkRecord(ctx)
 	if err == nil {
-		open, err = openNumbers(ctx, s.counts, name, &sequence.Options{Logger: s.opts.Logger})
+		open, err = openNumbers(ctx, s.counts, name, &sequence.Options{Logger: s.core.opts.Logger})
 	}
 	if err != nil {
 		switch err = sequenceError(name, err); {
-		case s.life.Err() != nil:
+		case s.core.life.Err() != nil:
 			err = ErrStopping
 		case ctx.Err() != nil:
 			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
 	}
-	q := &s.sequences
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if err == nil && q.ended {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil && s.ended {
 		err = errors.Join(ErrStopping, open.Close()) // it holds nothing yet
 	}
 	if err == nil {
@@ -182,80 +192,76 @@ func (s *Service) openSequence(name string, o *opening) {
 		}
 	}
 	if err == nil {
-		o.sq = newSequence(s, name, open)
-		q.all[name] = o.sq
+		o.sq = newSequence(s.core, s.counts, name, open)
+		s.all[name] = o.sq
 	} else if len(name) <= maxSequenceName {
-		if len(q.failures) >= maxOpening {
-			clear(q.failures)
+		if len(s.failures) >= maxOpening {
+			clear(s.failures)
 		}
-		q.failures[name] = failure{err, s.now().Add(failureTTL)}
+		s.failures[name] = failure{err, s.core.now().Add(failureTTL)}
 	}
 	o.err = err
-	delete(q.attempts, name)
+	delete(s.attempts, name)
 	close(o.done)
 }
 
 // makeRoom makes room for one more sequence: it closes the sequence that
-// was unused for the longest time. sequences.mu is held.
-func (s *Service) makeRoom() error {
-	q := &s.sequences
-	if len(q.all) < s.opts.Sequences {
+// was unused for the longest time. mu is held.
+func (s *Sequences) makeRoom() error {
+	if len(s.all) < s.core.opts.Sequences {
 		return nil
 	}
 	var oldest *Sequence
-	for _, sq := range q.all {
+	for _, sq := range s.all {
 		if oldest == nil || sq.lastUse.Load() < oldest.lastUse.Load() {
 			oldest = sq
 		}
 	}
-	if s.now().UnixNano()-oldest.lastUse.Load() < int64(unusedAfter) {
-		return Errorf(TooMuch, "the server has %d sequences in use, its limit: ask another one", s.opts.Sequences)
+	if s.core.now().UnixNano()-oldest.lastUse.Load() < int64(unusedAfter) {
+		return Errorf(TooMuch, "the server has %d sequences in use, its limit: ask another one", s.core.opts.Sequences)
 	}
-	delete(q.all, oldest.Name)
-	q.work.Go(func() { oldest.close() })
+	delete(s.all, oldest.Name)
+	s.work.Go(func() { oldest.close() })
 	return nil
 }
 
-// Sequences returns the open sequences in the order of their names.
-func (s *Service) Sequences() []*Sequence {
-	q := &s.sequences
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	out := make([]*Sequence, 0, len(q.all))
-	for _, sq := range q.all {
+// List returns the open sequences in the order of their names.
+func (s *Sequences) List() []*Sequence {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*Sequence, 0, len(s.all))
+	for _, sq := range s.all {
 		out = append(out, sq)
 	}
 	slices.SortFunc(out, func(a, b *Sequence) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
-// SequenceChanged makes the next request for a sequence ask the store
+// askAnew makes the next request for a sequence ask the store
 // again, where an error is remembered. Management calls it.
-func (s *Service) SequenceChanged(name string) {
-	q := &s.sequences
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.failures, name)
-	if sq := q.all[name]; sq != nil {
+func (s *Sequences) askAnew(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.failures, name)
+	if sq := s.all[name]; sq != nil {
 		sq.lastRefusal.Store(nil)
 	}
 }
 
-// closeSequences closes all, and waits until ctx ends for dense ones to
+// close closes all, and waits until ctx ends for dense ones to
 // give numbers back.
-func (s *Service) closeSequences(ctx context.Context) error {
-	q := &s.sequences
-	q.mu.Lock()
-	q.ended = true
-	all := q.all
-	q.all = nil
-	q.mu.Unlock()
+func (s *Sequences) close(ctx context.Context) error {
+	s.mu.Lock()
+	s.ended = true
+	all := s.all
+	s.all = nil
+	s.mu.Unlock()
 	for _, sq := range all {
-		q.work.Go(func() { sq.close() })
+		s.work.Go(func() { sq.close() })
 	}
 	done := make(chan struct{})
 	go func() {
-		q.work.Wait()
+		s.work.Wait()
 		close(done)
 	}()
 	select {
@@ -264,4 +270,31 @@ func (s *Service) closeSequences(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("some sequences may have a gap, because giving numbers back took too long: %w", ctx.Err())
 	}
+}
+
+// dropSequence closes a sequence if the server has it open. The next
+// request opens it anew.
+func (s *Sequences) dropSequence(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sq := s.all[name]; sq != nil && !s.ended {
+		delete(s.all, name)
+		s.work.Go(sq.close)
+	}
+}
+
+// Numbers returns numbers that were taken as callers see them, without
+// their texts.
+func (s *Sequences) Numbers(name string, got Numbers) *pb.SequenceNextResponse {
+	out := &pb.SequenceNextResponse{First: got.First, Last: got.Last(), Step: got.Step, Period: got.Period}
+	if got.Serials.Taken > 0 {
+		out.Taken = &got.Serials.Taken
+	}
+	s.mu.Lock()
+	sq := s.all[name]
+	s.mu.Unlock()
+	if sq != nil {
+		out.Left = sq.numbers.Status().Left
+	}
+	return out
 }

@@ -27,7 +27,7 @@ func numbered(t *testing.T, st store.Store, name string, d sequence.Definition) 
 // takes fails the test unless a take of n numbers begins with first.
 func (s *Service) takes(t *testing.T, name string, n, first int64) {
 	t.Helper()
-	got, err := s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, n, 0)
+	got, err := s.Sequences.Take(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, n, 0)
 	if err != nil || got.First != first || got.Count != n {
 		t.Fatalf("%+v, %v, want %d from %d", got, err, n, first)
 	}
@@ -37,7 +37,7 @@ func (s *Service) takes(t *testing.T, name string, n, first int64) {
 // with a text in it.
 func (s *Service) refuses(t *testing.T, name string, n int64, k Kind, text string) {
 	t.Helper()
-	got, err := s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, n, 0)
+	got, err := s.Sequences.Take(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, n, 0)
 	if err == nil || KindOf(err) != k || !strings.Contains(err.Error(), text) {
 		t.Errorf("%+v, %v, want %s: %s", got, err, k.Name(), text)
 	}
@@ -46,7 +46,7 @@ func (s *Service) refuses(t *testing.T, name string, n int64, k Kind, text strin
 // lastIs fails the test unless it is the last number given.
 func (s *Service) lastIs(t *testing.T, name string, want int64, there bool) {
 	t.Helper()
-	got, ok, err := s.LastNumber(t.Context(), Open().Anyone(), name, 0)
+	got, ok, err := s.Sequences.Last(t.Context(), Open().Anyone(), name, 0)
 	if err != nil || ok != there || ok && got != want {
 		t.Fatalf("%d, %t, %v, want %d, %t", got, ok, err, want, there)
 	}
@@ -172,7 +172,7 @@ func TestTroubleOfOneSequence(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		calls := st.calls.Load()
 		for range 1000 { // who asks again at once does not ask the store
-			_, err := s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, "bad", 0, 1, 0)
+			_, err := s.Sequences.Take(t.Context(), &Caller{Identity: Open().Anyone()}, "bad", 0, 1, 0)
 			if err == nil || strings.Contains(err.Error(), "secret-host") {
 				t.Fatal(err)
 			}
@@ -240,17 +240,17 @@ func TestSequencesThatDoNotExist(t *testing.T) {
 		}
 		numbered(t, st, "later", sequence.Definition{})
 		s.refuses(t, "later", 1, NoSequence, "create")
-		s.SequenceChanged("later") // as when this server makes it
+		s.Sequences.askAnew("later") // as when this server makes it
 		s.takes(t, "later", 1, 1)
 		for i := range 3 * maxOpening {
 			s.refuses(t, fmt.Sprint("wrong", i), 1, NoSequence, "create it")
 			s.refuses(t, fmt.Sprint("wrong/", i), 1, Invalid, "letters")
 			s.refuses(t, strings.Repeat("x", 1000+i), 1, Invalid, "63")
 		}
-		if n := len(s.sequences.failures); n > maxOpening {
+		if n := len(s.Sequences.failures); n > maxOpening {
 			t.Errorf("%d errors are remembered", n)
 		}
-		if n := len(s.Sequences()) + len(s.sequences.attempts); n != 1 {
+		if n := len(s.Sequences.List()) + len(s.Sequences.attempts); n != 1 {
 			t.Errorf("%d sequences are open", n)
 		}
 	})
@@ -291,7 +291,7 @@ func TestManySequences(t *testing.T) {
 			s.takes(t, fmt.Sprint("s", i), 1, 1)
 			time.Sleep(time.Second)
 		}
-		old, err := s.Sequence(t.Context(), "s0")
+		old, err := s.Sequences.Find(t.Context(), "s0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,8 @@ func TestManySequences(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		s.takes(t, "s0", 1, 2) // it gave back the rest; now s1 makes room
 		s.lastIs(t, "s0", 2, true)
-		if got := s.Sequences(); len(got) != 3 || got[0].Name != "s0" || got[1].Name != "s2" || got[2].Name != "s3" {
+		got := s.Sequences.List()
+		if len(got) != 3 || got[0].Name != "s0" || got[1].Name != "s2" || got[2].Name != "s3" {
 			t.Error(got)
 		}
 	})
@@ -359,15 +360,15 @@ func TestRightsToNumbers(t *testing.T) {
 		n    int64
 		kind Kind
 	}{{"orders", 1, Denied}, {"shop.orders", 11, TooMuch}, {"shop.orders", 10, -1}, {"shop.orders", 1, TooMuch}} {
-		_, err := s.TakeNumbers(t.Context(), &Caller{Identity: id}, want.name, 0, want.n, 0)
+		_, err := s.Sequences.Take(t.Context(), &Caller{Identity: id}, want.name, 0, want.n, 0)
 		if err == nil != (want.kind < 0) || err != nil && KindOf(err) != want.kind {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
-	if _, err := s.TakeNumbers(t.Context(), &Caller{}, "shop.orders", 0, 1, 0); KindOf(err) != Anonymous {
+	if _, err := s.Sequences.Take(t.Context(), &Caller{}, "shop.orders", 0, 1, 0); KindOf(err) != Anonymous {
 		t.Error(err)
 	}
-	if _, _, err := s.LastNumber(t.Context(), id, "orders", 0); KindOf(err) != Denied {
+	if _, _, err := s.Sequences.Last(t.Context(), id, "orders", 0); KindOf(err) != Denied {
 		t.Error(err)
 	}
 }
@@ -379,7 +380,7 @@ func TestStatusOfASequence(t *testing.T) {
 		st := newKeyStore()
 		numbered(t, st, "orders", sequence.Definition{Max: new(int64(100_000))})
 		s := newService(t, st, Options{})
-		sq, err := s.Sequence(t.Context(), "orders")
+		sq, err := s.Sequences.Find(t.Context(), "orders")
 		if err != nil {
 			t.Fatal(err)
 		}

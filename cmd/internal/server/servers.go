@@ -1,157 +1,104 @@
 package server
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
+	"sync/atomic"
 	"time"
 
-	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
-	pb "github.com/snowfence/snowfence/remote/snowfencev1"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Each server over a store keeps a record of itself there, for people. No
-// lease depends on it. No namespace or sequence can have its name. A server
-// takes over the record of one that is gone, so there are never more
-// records than servers at one time.
-const (
-	announceEvery = 20 * time.Second // how often a server writes its record if nothing changes
-	announceAgain = 5 * time.Second  // after a failure
-	goneAfter     = 3 * announceEvery
-	maxServers    = 1024
-	maxAnnounced  = 256 // namespaces in a record
-)
+// Servers are those over the store, by their records in it: this one keeps
+// its own, and finds the others. All methods are safe for concurrent use.
+type Servers struct {
+	core   *Core
+	spaces *Spaces
 
-// LateAfter is when a server that has not written its record is not called
-// ready any more.
-const LateAfter = 30 * time.Second
+	gate    chan struct{}     // semaphore of one: hold it for what follows
+	read    time.Time         // the list is not read again for a second
+	address map[string]string // by id, of those that have one and did not fail to answer since
 
-// ListServers lists the servers over the store, with the namespaces that
-// the caller may see.
-func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*pb.ListServersResponse, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
-	var list []*pb.ServerInfo
-	if err := s.reserveList(CallerOf(ctx), &s.lists.servers, func() (n int, err error) {
-		list, err = listServers(ctx, s.store, s.id)
-		for _, one := range list {
-			n += 1 + len(one.Nodes)/8
-		}
-		return n, err
-	}); err != nil {
-		return nil, err
-	}
-	for _, one := range list {
-		OnlySeen(CallerOf(ctx).Identity, one)
-	}
-	return &pb.ListServersResponse{Servers: list}, nil
+	keys atomic.Pointer[map[string]bool] // of their certificates
 }
 
-// OnlySeen removes the fields of a server that a caller may not know. Its
-// address and key are for servers.
-func OnlySeen(id *Identity, one *pb.ServerInfo) {
-	one.Address, one.PublicKey = "", ""
-	one.Nodes = slices.DeleteFunc(one.Nodes, func(h *pb.HeldNodes) bool { return !id.Sees(h.Namespace) })
-	one.Failing = slices.DeleteFunc(one.Failing, func(name string) bool { return !id.Sees(name) })
+// peersFor is how long the list of servers is not read again, nor a server
+// asked that did not answer.
+const peersFor = time.Second
+
+func newServers(c *Core, spaces *Spaces) *Servers {
+	s := &Servers{core: c, spaces: spaces, gate: make(chan struct{}, 1)}
+	s.keys.Store(&map[string]bool{})
+	return s
 }
 
-// ListServers lists the servers over a store that wrote their records
-// within the last minute.
-func ListServers(ctx context.Context, st store.Store) ([]*pb.ServerInfo, error) {
-	return listServers(ctx, st, "")
-}
-
-func listServers(ctx context.Context, st store.Store, own string) ([]*pb.ServerInfo, error) {
-	records, now, err := readServers(ctx, st)
-	if err != nil {
-		return nil, err
+// Peer returns the URL of another server. The error is a
+// [lease.ErrElsewhere] if it is not known or did not answer a moment ago.
+func (s *Servers) Peer(ctx context.Context, id string) (string, error) {
+	select {
+	case s.gate <- struct{}{}:
+		defer func() { <-s.gate }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
 	}
-	var out []*pb.ServerInfo
-	for _, r := range records {
-		if one, there := serverOf(r, now); there {
-			one.This = one.Id == own
-			out = append(out, one)
-		}
-	}
-	if err := addEnds(ctx, st, now, out); err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(out, func(a, b *pb.ServerInfo) int { return cmp.Compare(a.Label, b.Label) })
-	return out, nil
-}
-
-// readServers returns all records of servers, and the time by which they
-// were written.
-func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time, error) {
-	now, err := st.Now(ctx)
-	if err != nil || now.IsZero() { // a role of Redis that may only read does not get the time
-		now = time.Now()
-	}
-	var out []store.Record
-	for r, err := range store.Records(ctx, st, store.Servers, snowfence.NodeRange{Until: maxServers}) {
+	now := s.core.now()
+	if s.address[id] == "" && now.Sub(s.read) >= peersFor {
+		list, err := listServers(ctx, s.core.store, s.core.id)
 		if err != nil {
-			return nil, now, fmt.Errorf("listing the servers: %w", err)
+			return "", err // it may be there
 		}
-		out = append(out, r)
+		keys := map[string]bool{}
+		s.read, s.address = now, map[string]string{}
+		for _, one := range list {
+			s.address[one.Id] = one.Address
+			keys[one.PublicKey] = true
+		}
+		s.keys.Store(&keys)
 	}
-	return out, now, nil
+	if address := s.address[id]; address != "" {
+		return address, nil
+	}
+	return "", fmt.Errorf("its server is gone, does not answer, or has no --advertise: %w", lease.ErrElsewhere)
 }
 
-// serverOf reads the record of a server, and reports whether that server
-// still runs. A newer one may say more of itself.
-func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
-	one = &pb.ServerInfo{}
-	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal([]byte(r.Data), one)
-	one.Label, one.Seen = r.Label, timestamppb.New(time.UnixMilli(r.At))
-	one.Ready = one.Ready && r.At > now.Add(-LateAfter).UnixMilli()
-	return one, r.At > now.Add(-goneAfter).UnixMilli() && err == nil
+// PeerAway notes that a server did not answer.
+func (s *Servers) PeerAway(id string) {
+	s.gate <- struct{}{}
+	defer func() { <-s.gate }()
+	delete(s.address, id)
+	s.read = s.core.now()
 }
 
-// lastWrite is the last write of a server's record that the store
-// acknowledged.
-type lastWrite struct {
-	record   store.Record
-	identity string // of the store then
+// KeyOf names the public key of a certificate.
+func KeyOf(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return hex.EncodeToString(sum[:])
 }
 
-// checkRecord gives a store another identity if it lost the record of this
-// server, or has an older one. A server looks before it hands out what such
-// a store would hand out again. Another server may have taken the record:
-// then it is a later one.
-func (s *Service) checkRecord(ctx context.Context) error {
-	w := s.lastWrite.Load()
-	if w == nil {
-		return nil
-	}
-	rs, err := s.store.Get(ctx, []store.Key{w.record.Key})
-	if err != nil {
-		return fmt.Errorf("looking for the record of this server: %w", err)
-	}
-	if r := rs[0]; r.Revision > w.record.Revision || r.Nonce == w.record.Nonce {
-		return nil
-	}
-	if err := s.store.Suspect(ctx, w.identity); err != nil {
-		return fmt.Errorf("giving the store another identity: %w", err)
-	}
-	if s.lastWrite.CompareAndSwap(w, nil) {
-		s.opts.Logger.Error(lease.EventRolledBack, "revision", rs[0].Revision, "acknowledged", w.record.Revision)
+// CheckPeer returns why a connection does not lead to another server: the
+// records of servers have another key than this certificate. They say where
+// servers are, so they say with which keys, too, and a certificate needs
+// neither the name of a pod nor an authority that servers know.
+func (s *Servers) CheckPeer(c *x509.Certificate) error {
+	if !(*s.keys.Load())[KeyOf(c)] {
+		return errors.New("no server over the store has the key of this certificate")
 	}
 	return nil
 }
 
+// ForwardedHeader marks a request that another server passed on. It goes no
+// further, so that two servers that take each other for the lessor pass
+// nothing in circles.
+const ForwardedHeader = "Snowfence-Forwarded"
+
 // Announce keeps the record of this server until ctx ends. A failure only
 // hides it from the list.
-func (s *Service) Announce(ctx context.Context) {
-	a := &announcer{service: s, since: s.now().UTC()}
+func (s *Servers) Announce(ctx context.Context) {
+	a := &announcer{servers: s, since: s.core.now().UTC()}
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for {
@@ -165,151 +112,12 @@ func (s *Service) Announce(ctx context.Context) {
 	}
 }
 
-// announcer keeps the record of a server.
-type announcer struct {
-	service *Service
-	since   time.Time
-	record  store.Record   // as it was last written; without a nonce until that is known
-	next    time.Time      // when it is written again
-	steady  *pb.ServerInfo // what it said then, without what changes all the time
-	failed  bool
-}
-
-// writeIfDue writes the record if it is time to, or if the server holds
-// other nodes or is ready again.
-func (a *announcer) writeIfDue(ctx context.Context) {
-	s := a.service
-	nodes, failing := s.heldNodes()
-	info := &pb.ServerInfo{
-		Id: s.id, Version: s.opts.Version, Since: timestamppb.New(a.since), Nodes: nodes,
-		Ready: s.Ready(ctx) == nil, Failing: failing, Address: s.opts.Advertise,
-		PublicKey: s.opts.PublicKey(),
-	}
-	steady := proto.CloneOf(info)
-	for _, h := range steady.Nodes {
-		h.Sublet = nil // it changes all the time
-	}
-	if s.now().Before(a.next) && (a.failed || proto.Equal(a.steady, steady)) {
-		return
-	}
-	data, err := view.JSON(info)
-	if err != nil {
-		return
-	}
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
-	if err = s.checkRecord(ctx); err == nil {
-		err = a.writeRecord(ctx, string(data))
-	}
-	a.steady = steady
-	if err != nil {
-		a.record, a.next = store.Record{}, s.now().Add(announceAgain)
-		if !a.failed {
-			s.opts.Logger.Debug("this server is not in the list of servers", "cause", err)
-		}
-	} else {
-		a.next = s.now().Add(announceEvery)
-	}
-	a.failed = err != nil
-}
-
-// writeRecord writes the record, and finds a place for it first if it has
-// none. Without data it empties the record, if there is one.
-func (a *announcer) writeRecord(ctx context.Context, data string) error {
-	err := error(nil)
-	for range 8 { // servers that start together want the same place
-		old, now, found := a.record, time.Time{}, error(nil)
-		if old.Nonce == "" {
-			if old, now, found = a.findPlace(ctx); found != nil {
-				return found
-			}
-			if _, own := serverOf(old, now); data == "" && !own {
-				return nil
-			}
-		} else if now, found = a.service.storeNow(ctx); found != nil {
-			return found
-		}
-		r := store.Record{
-			Key: old.Key, Nonce: rand.Text(), Revision: old.Revision + 1, Label: a.service.opts.Label,
-			At: now.UnixMilli(), Data: data,
-		}
-		if err = a.service.store.Swap(ctx, []store.Write{{Old: old.Nonce, New: r}})[0]; err == nil {
-			return a.keepRecord(ctx, r)
-		}
-		a.record = store.Record{}
-		if !errors.Is(err, store.ErrLost) {
-			return err
-		}
-	}
-	return err
-}
-
-// keepRecord remembers a record that the store acknowledged.
-func (a *announcer) keepRecord(ctx context.Context, r store.Record) error {
-	id, err := a.service.store.Identity(ctx, store.Servers)
-	if err != nil {
-		return fmt.Errorf("reading the store's identity: %w", err)
-	}
-	a.record = r
-	a.service.lastWrite.Store(&lastWrite{r, id})
-	return nil
-}
-
-// findPlace returns this server's record, or the record of a server that is
-// gone, or the first that does not exist.
-func (a *announcer) findPlace(ctx context.Context) (store.Record, time.Time, error) {
-	records, now, err := readServers(ctx, a.service.store)
-	if err != nil {
-		return store.Record{}, now, err
-	}
-	free := store.Record{Key: store.Key{Namespace: store.Servers}}
-	for _, r := range records {
-		other, there := serverOf(r, now)
-		switch {
-		case there && other.Id == a.service.id: // a write whose answer was lost
-			return r, now, nil
-		case there && free.Nonce == "":
-			free.Node = r.Node + 1
-		case !there && free.Nonce == "":
-			free = r
-		}
-	}
-	if free.Node >= maxServers {
-		return free, now, fmt.Errorf("the list of servers is full: it has %d", maxServers)
-	}
-	return free, now, nil
-}
-
-// emptyRecord empties the record, so that others do not list a server that
-// has stopped.
-func (a *announcer) emptyRecord(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	// The stop may have interrupted a write: then it is not known whether
-	// there is a record.
-	if err := a.writeRecord(ctx, ""); err != nil {
-		a.service.opts.Logger.Debug("other servers still list this server for a minute", "cause", err)
-	}
-}
-
 // storeNow returns the time of the store, or of this machine if the store
 // has no clock.
-func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
-	now, err := s.store.Now(ctx)
+func (s *Servers) storeNow(ctx context.Context) (time.Time, error) {
+	now, err := s.core.store.Now(ctx)
 	if err == nil && now.IsZero() {
-		now = s.now()
+		now = s.core.now()
 	}
 	return now, err
-}
-
-// heldNodes returns the nodes of this server's leases, of units too, and
-// the namespaces that it makes no IDs of although they are wanted.
-func (s *Service) heldNodes() (out []*pb.HeldNodes, failing []string) {
-	for _, sp := range s.Spaces() {
-		if len(failing) < maxAnnounced && sp.Err(s.now()) != nil {
-			failing = append(failing, sp.Name)
-		}
-		out = append(out, sp.Held()...)
-	}
-	return out[:min(len(out), maxAnnounced)], failing
 }

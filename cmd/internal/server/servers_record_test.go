@@ -43,7 +43,7 @@ func TestRecordIsAWitness(t *testing.T) {
 		for _, failed := range []bool{false, true} {
 			st := &slowStore{Store: store.NewMemory()}
 			s := New(st, Options{Label: "a"})
-			a := &announcer{service: s}
+			a := &announcer{servers: s.Servers}
 			beat := func() {
 				a.next = time.Time{}
 				a.record.Data = "" // as if it held other nodes
@@ -92,12 +92,12 @@ func TestServerLooksBeforeItGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(st, Options{Label: "a"})
-	a := &announcer{service: s}
+	a := &announcer{servers: s.Servers}
 	a.writeIfDue(t.Context())
 	node := int64(3)
 	acquire := func() snowfence.Grant {
 		t.Helper()
-		g, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "b", Node: &node})
+		g, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "b", Node: &node})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func announce(ctx context.Context, st store.Store, n int) (stop func()) {
 	var all sync.WaitGroup
 	for i := range n {
 		s := New(st, Options{Label: fmt.Sprintf("s%02d", i)})
-		all.Go(func() { s.Announce(ctx) })
+		all.Go(func() { s.Servers.Announce(ctx) })
 	}
 	return func() {
 		cancel()
@@ -120,10 +120,10 @@ func TestServersFindTheirRecordsAgain(t *testing.T) {
 // stopped, and emptied that.
 func TestStopLeavesNoNewRecord(t *testing.T) {
 	st := store.NewMemory()
-	a := &announcer{service: New(st, Options{Label: "a"})}
+	a := &announcer{servers: New(st, Options{Label: "a"}).Servers}
 	a.writeIfDue(t.Context())
 	taken := a.record
-	taken.Nonce, taken.Data = "another", strings.Replace(taken.Data, a.service.id, "another", 1)
+	taken.Nonce, taken.Data = "another", strings.Replace(taken.Data, a.servers.core.id, "another", 1)
 	if err := st.Swap(t.Context(), []store.Write{{Old: a.record.Nonce, New: taken}})[0]; err != nil {
 		t.Fatal(err)
 	}
@@ -138,10 +138,10 @@ func TestStopLeavesNoNewRecord(t *testing.T) {
 func TestPeersThatDoNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := store.NewMemory()
-		s, other := New(st, Options{}), &announcer{service: New(st, Options{Advertise: "http://other"})}
+		s, other := New(st, Options{}), &announcer{servers: New(st, Options{Advertise: "http://other"}).Servers}
 		peer := func(when, want string) {
 			t.Helper()
-			address, err := s.Peer(t.Context(), other.service.ID())
+			address, err := s.Servers.Peer(t.Context(), other.servers.core.ID())
 			if address != want || want == "" && !errors.Is(err, lease.ErrElsewhere) {
 				t.Errorf("%s: %q, %v", when, address, err)
 			}
@@ -149,7 +149,7 @@ func TestPeersThatDoNotAnswer(t *testing.T) {
 		other.writeIfDue(t.Context())
 		peer("listed", "http://other")
 		time.Sleep(time.Minute - time.Second)
-		s.PeerAway(other.service.ID())
+		s.Servers.PeerAway(other.servers.core.ID())
 		peer("it did not answer", "")
 		time.Sleep(peersFor)
 		peer("it is listed no more", "")
@@ -169,7 +169,7 @@ func (timeless) Now(context.Context) (time.Time, error) { return time.Time{}, er
 // not list the servers.
 func TestServersAreListedWithoutTheTimeOfTheStore(t *testing.T) {
 	st := store.NewMemory()
-	a := &announcer{service: New(st, Options{Label: "a"})}
+	a := &announcer{servers: New(st, Options{Label: "a"}).Servers}
 	a.writeIfDue(t.Context())
 	if n := known(t, timeless{st}); n != 1 {
 		t.Errorf("%d servers", n)
@@ -185,14 +185,14 @@ func TestServersThatAreNotWell(t *testing.T) {
 		create(t, st, "orders", "time=41,node=10,seq=12,epoch=1999-01-01")
 		s := New(st, Options{Label: "a", TTL: 5 * time.Second})
 		s.SetReady(func() error { return nil })
-		sp, err := s.Space(t.Context(), "orders")
+		sp, err := s.Spaces.Find(t.Context(), "orders")
 		if err == nil {
 			_, err = sp.Next(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &announcer{service: s}
+		a := &announcer{servers: s.Servers}
 		look := func() *pb.ServerInfo {
 			t.Helper()
 			l, err := ListServers(t.Context(), st)

@@ -25,7 +25,7 @@ func TestStoreAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.fail(errors.New("away"))
-	if _, err := s.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{
+	if _, err := s.Management.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{
 		Name:   "n",
 		Layout: "twitter",
 	}); KindOf(err) != Unavailable {
@@ -59,7 +59,11 @@ func TestCloseWhileOpening(t *testing.T) {
 			closed := make(chan error, 1)
 			go func() { closed <- s.Close(ctx) }()
 			if patient {
-				until(t, "closing", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.ended })
+				until(t, "closing", func() bool {
+					s.Spaces.mu.Lock()
+					defer s.Spaces.mu.Unlock()
+					return s.Spaces.ended
+				})
 				release()
 				if err := <-closed; err != nil {
 					t.Errorf("close: %v", err)
@@ -117,25 +121,26 @@ func TestChangedElsewhere(t *testing.T) {
 	if _, err := a.one(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Space(t.Context(), "m"); err != nil {
+	if _, err := a.Spaces.Find(t.Context(), "m"); err != nil {
 		t.Fatal(err)
 	}
 	const wide = "time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
 	for _, name := range []string{"n", "m"} {
-		if _, err := b.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{Name: name, Layout: wide}); err != nil {
+		change := &pb.ChangeNamespaceRequest{Name: name, Layout: wide}
+		if _, err := b.Management.ChangeNamespace(t.Context(), change); err != nil {
 			t.Fatal(err)
 		}
 	}
 	past.Store(int64(schemeTTL))
 	for _, name := range []string{"n", "m"} {
 		until(t, name+" is read again", func() bool {
-			sp, err := a.Space(t.Context(), name)
+			sp, err := a.Spaces.Find(t.Context(), name)
 			return err == nil && sp.Scheme().Layout().Bits(snowfence.FieldTime) == 42
 		})
 		until(t, name+" makes IDs", func() bool { _, err := a.one(t.Context(), name); return err == nil })
 	}
 	past.Add(int64(schemeTTL))
-	if _, err := b.DeleteNamespace(t.Context(), &pb.DeleteNamespaceRequest{
+	if _, err := b.Management.DeleteNamespace(t.Context(), &pb.DeleteNamespaceRequest{
 		Name:    "m",
 		Confirm: "m",
 	}); KindOf(err) != Refused {
@@ -152,7 +157,7 @@ func TestRenewalsShareRoundTrips(t *testing.T) {
 		const holders = 200
 		tickets := make([]wire.Lease, holders)
 		for i := range tickets {
-			g, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: strconv.Itoa(i)})
+			g, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: strconv.Itoa(i)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +169,7 @@ func TestRenewalsShareRoundTrips(t *testing.T) {
 		for i := range tickets {
 			all.Go(func() {
 				attempt := "attempt-" + fmt.Sprintf("%016d", i)
-				if _, _, err := s.Renew(t.Context(), Open().Anyone(), tickets[i], attempt); err != nil {
+				if _, _, err := s.Leases.Renew(t.Context(), Open().Anyone(), tickets[i], attempt); err != nil {
 					t.Error(err)
 				}
 			})

@@ -24,7 +24,8 @@ type Space struct {
 
 	*tally // of all Spaces of this name
 
-	service  *Service
+	core     *Core
+	spaces   *Spaces
 	lessor   *lessor.Lessor // leases to clients
 	unit     atomic.Int64   // of the namespace
 	scheme   atomic.Pointer[snowfence.Scheme]
@@ -81,18 +82,18 @@ func (sp *Space) loadNamespace(ctx context.Context) error {
 		return err
 	case err == nil && (s.Fingerprint() != known.Fingerprint() || unit != sp.unit.Load()),
 		errors.Is(err, lease.ErrNoNamespace):
-		sp.service.forgetSpace(sp)
+		sp.spaces.forgetSpace(sp)
 		return sp.changedError()
 	}
 	// Without the store, the known layout is good enough to decode with.
-	sp.readAt.Store(sp.service.now().UnixNano())
+	sp.readAt.Store(sp.core.now().UnixNano())
 	return nil
 }
 
 // readNamespace returns the scheme of the namespace as the store has it,
 // and its unit.
 func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit int64, _ error) {
-	ns, err := scope.Namespaces(sp.service.store).Show(ctx, sp.Name)
+	ns, err := scope.Namespaces(sp.core.store).Show(ctx, sp.Name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -101,8 +102,8 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 	}
 	l := ns.Layout
 	var keys []*snowfence.Secret
-	if l.Cipher != snowfence.Plain && sp.service.opts.Keys != nil {
-		if keys, err = sp.service.opts.Keys(sp.Name); err != nil {
+	if l.Cipher != snowfence.Plain && sp.core.opts.Keys != nil {
+		if keys, err = sp.core.opts.Keys(sp.Name); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -121,7 +122,7 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 	if l.Bits(snowfence.FieldKey) > 0 && ns.State == scope.Active {
 		// A secret that is new among the server's secrets is made known, so
 		// that holders elsewhere may use it.
-		_, err = scope.Namespaces(sp.service.store).Create(ctx, sp.Name, s, nil)
+		_, err = scope.Namespaces(sp.core.store).Create(ctx, sp.Name, s, nil)
 		if errors.Is(err, snowfence.ErrKey) {
 			err = kindError{Refused, err}
 		}
@@ -135,7 +136,7 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 func (sp *Space) isCurrent() bool {
 	_, sublet := sp.lessor.Count()
 	return !sp.stale.Load() && (sp.gen.Load() != nil || sublet > 0 ||
-		sp.service.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
+		sp.core.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
 }
 
 // schemeTTL is how long a layout counts as the store's, where no lease
@@ -169,7 +170,7 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 	if g := sp.gen.Load(); g != nil {
 		return g, nil
 	}
-	now := sp.service.now()
+	now := sp.core.now()
 	if sp.stale.Load() {
 		return nil, sp.changedError()
 	}
@@ -195,17 +196,17 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 
 // startGenerator leases nodes and makes a generator on them.
 func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, error) {
-	if err := sp.service.checkRecord(ctx); err != nil {
+	if err := sp.core.checkRecord(ctx); err != nil {
 		return nil, err
 	}
-	ns, err := scope.Namespaces(sp.service.store).Show(ctx, sp.Name)
+	ns, err := scope.Namespaces(sp.core.store).Show(ctx, sp.Name)
 	if err != nil {
 		if errors.Is(err, lease.ErrNoNamespace) {
-			sp.service.forgetSpace(sp)
+			sp.spaces.forgetSpace(sp)
 		}
 		return nil, err
 	}
-	o, s := sp.service.opts, sp.scheme.Load()
+	o, s := sp.core.opts, sp.scheme.Load()
 	within, err := sp.settingNodes(ctx, s)
 	if err != nil {
 		return nil, err
@@ -223,7 +224,7 @@ func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, erro
 		l, err = sp.openBlock(ctx, s, ns, within, nodes)
 	}
 	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
-		sp.service.forgetSpace(sp) // it has another layout by now, or is gone
+		sp.spaces.forgetSpace(sp) // it has another layout by now, or is gone
 	}
 	if errors.Is(err, lease.ErrMismatch) {
 		return nil, sp.changedError()
@@ -244,9 +245,9 @@ func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, erro
 		err := l.Err()
 		sp.moved.Store(errors.Is(err, store.ErrMoved))
 		if !sp.stale.Load() {
-			sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
+			sp.core.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
 		}
-		sp.service.forgetSpace(sp)
+		sp.spaces.forgetSpace(sp)
 	}()
 	return g, nil
 }
@@ -254,9 +255,9 @@ func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, erro
 // spreadFor returns the namespace's setting, unless its layout has no use
 // for it any more: IDs matter more than where they fall.
 func (sp *Space) spreadFor(s *snowfence.Scheme) int64 {
-	n := sp.service.opts.Spread[sp.Name]
+	n := sp.core.opts.Spread[sp.Name]
 	if err := s.Layout().CheckSpread(n); err != nil {
-		sp.service.opts.Logger.Warn("IDs are made without the spread of the settings",
+		sp.core.opts.Logger.Warn("IDs are made without the spread of the settings",
 			"namespace", sp.Name, "cause", err)
 		return 0
 	}
@@ -266,7 +267,7 @@ func (sp *Space) spreadFor(s *snowfence.Scheme) int64 {
 // settingNodes returns the nodes that the settings allow; all of a layout
 // without their part.
 func (sp *Space) settingNodes(ctx context.Context, s *snowfence.Scheme) (all snowfence.NodeRange, err error) {
-	text := sp.service.opts.Within
+	text := sp.core.opts.Within
 	part, _, parts := strings.Cut(text, "=")
 	if text == "" || parts && s.Layout().Bits(part) == 0 {
 		return all, nil
@@ -279,7 +280,7 @@ func (sp *Space) settingNodes(ctx context.Context, s *snowfence.Scheme) (all sno
 func (sp *Space) openBlock(
 	ctx context.Context, s *snowfence.Scheme, ns scope.Namespace, within snowfence.NodeRange, block int,
 ) (*lease.Lease, error) {
-	o := sp.service.opts
+	o := sp.core.opts
 	if o.TTL > ns.MaxTTL {
 		o.Logger.Warn(fmt.Sprintf("the ttl is longer than the namespace allows, so its longest one is used: "+
 			"to allow more, run snowfence namespace change %s --max-ttl %v", sp.Name, o.TTL),
@@ -289,7 +290,7 @@ func (sp *Space) openBlock(
 		TTL: min(o.TTL, ns.MaxTTL), Nodes: block, Within: within, Label: o.Label, Logger: o.Logger,
 	}
 	if o.Unit == nil {
-		return lease.Open(ctx, sp.service.store, sp.Name, s, lo)
+		return lease.Open(ctx, sp.core.store, sp.Name, s, lo)
 	}
 	lo.Nodes = 1
 	all, err := lease.Keep(ctx, sp.lessor, sp.Name, s, 1, lo)
@@ -355,7 +356,7 @@ func (sp *Space) Sublet() (held, nodes int64) { return sp.lessor.Count() }
 // it is one of a unit.
 func (sp *Space) giveNodesBack(ctx context.Context) error {
 	sp.stale.Store(true)
-	if sp.service.opts.Unit != nil {
+	if sp.core.opts.Unit != nil {
 		return errors.Join(sp.closeOwn(ctx), sp.lessor.Close(ctx))
 	}
 	given := make(chan error, 1)
@@ -391,4 +392,26 @@ func (sp *Space) holdsNode(node int64) bool {
 	}
 	gr, ok := g.Grant()
 	return ok && node >= gr.Node && node < gr.Node+max(gr.Nodes, 1)
+}
+
+// Secrets returns the secrets of an encrypted namespace, for holders that
+// make its IDs; an error of the kind Refused where the server keeps them to
+// itself.
+func (sp *Space) Secrets() ([][]byte, error) {
+	if !sp.Scheme().Encrypted() {
+		return nil, nil
+	}
+	if !sp.core.opts.HandOut {
+		return nil, Errorf(Refused, "namespace %q is encrypted, and this server keeps its secrets: ask it for IDs "+
+			"instead, or have it set to hand secrets out", sp.Name)
+	}
+	keys, err := sp.core.opts.Keys(sp.Name)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]byte, len(keys))
+	for i, k := range keys {
+		out[i] = k.AppendSecret(nil)
+	}
+	return out, nil
 }

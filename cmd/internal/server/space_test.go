@@ -85,7 +85,7 @@ func TestNoNodesHidesHolders(t *testing.T) {
 	create(t, st, "n", "time=41,node=1,seq=12")
 	s := newService(t, st, Options{})
 	for range 2 {
-		if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "secret"}); err != nil {
+		if _, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "secret"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestNoNodesHidesHolders(t *testing.T) {
 	for _, r := range []wire.Request{{Label: "x"}, {Label: "x", Node: &node, Guard: true}} {
 		for hidden, verbs := range map[bool][]Verb{true: {VerbLease}, false: {VerbLease, VerbRead}} {
 			id := tokensOf(t, Token{Name: "shop", SHA256: sum("1"), Verbs: verbs}).tokens[0]
-			_, _, err := s.Acquire(t.Context(), id, "n", r)
+			_, _, err := s.Leases.Acquire(t.Context(), id, "n", r)
 			if KindOf(err) != NoNodes || strings.Contains(err.Error(), "secret") == hidden {
 				t.Errorf("%v, %+v: %v", verbs, r, err)
 			}

@@ -2,40 +2,29 @@ package server
 
 import (
 	"context"
-	"errors"
-	"sync/atomic"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
-	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // nodeStore leases nodes to clients that are not sublet.
 type nodeStore struct {
 	wire.Server // over the store
-	service     *Service
+	core        *Core
 }
 
 // Acquire implements [wire.Server].
 func (n nodeStore) Acquire(ctx context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
-	if n.service.opts.Unit != nil {
+	if n.core.opts.Unit != nil {
 		return none, Errorf(Invalid, "an agent leases single nodes of its units, and you cannot choose the number: "+
 			"ask for any node, or ask its server")
 	}
-	if err := n.service.checkRecord(ctx); err != nil {
+	if err := n.core.checkRecord(ctx); err != nil {
 		return none, err
 	}
 	return n.Server.Acquire(ctx, namespace, r)
-}
-
-// FromMemory reports whether a renewal asks no store: this server sublet
-// the node.
-func (s *Service) FromMemory(l wire.Lease) bool {
-	sp := (*s.ready.Load())[l.Namespace]
-	return lessor.IDOf(l) == s.id && sp != nil && sp.isCurrent()
 }
 
 // openUnit leases a unit for subleases, for as long as the namespace
@@ -43,7 +32,7 @@ func (s *Service) FromMemory(l wire.Lease) bool {
 func (sp *Space) openUnit(
 	ctx context.Context, within snowfence.NodeRange, life string,
 ) (*lease.Sublets, error) {
-	s := sp.service
+	s := sp.core
 	if s.opts.Unit != nil {
 		return s.opts.Unit(ctx, within, life)
 	}
@@ -70,9 +59,9 @@ func (sp *Space) openUnit(
 // itself.
 func (sp *Space) lostUnit(err error) {
 	if !sp.stale.Load() {
-		sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
+		sp.core.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
 	}
-	sp.service.forgetSpace(sp)
+	sp.spaces.forgetSpace(sp)
 }
 
 // endLessor gives units back in the background. Holders go on to the end of
@@ -83,41 +72,4 @@ func (sp *Space) endLessor() {
 		defer cancel()
 		_ = sp.lessor.Close(ctx) // what is not given back runs out
 	}()
-}
-
-// renewals counts how renewals of subleases ended that reached this server.
-type renewals struct{ renewed, forwarded, elsewhere, lost atomic.Int64 }
-
-// Renewals calls each with how many renewals of subleases ended in which
-// way. Those that were forwarded count once more at the server that
-// answered them.
-func (s *Service) Renewals(each func(result string, n int64)) {
-	r := &s.renewals
-	each("renewed", r.renewed.Load())
-	each("forwarded", r.forwarded.Load())
-	each("elsewhere", r.elsewhere.Load())
-	each("lost", r.lost.Load())
-}
-
-// countRenewal counts a renewal that this server answered.
-func (s *Service) countRenewal(l wire.Lease, err error) {
-	switch {
-	case l.Lessor == "":
-	case err == nil:
-		s.renewals.renewed.Add(1)
-	case errors.Is(err, lease.ErrElsewhere):
-		s.renewals.elsewhere.Add(1)
-	case errors.Is(err, store.ErrLost):
-		s.renewals.lost.Add(1)
-	}
-}
-
-// Forwarded counts renewals that another server was asked for.
-func (s *Service) Forwarded(n int64, err error) {
-	switch {
-	case err == nil:
-		s.renewals.forwarded.Add(n)
-	case errors.Is(err, lease.ErrElsewhere):
-		s.renewals.elsewhere.Add(n)
-	}
 }

@@ -23,7 +23,7 @@ func TestHostileSubleases(t *testing.T) {
 		acquire := func(label string, within snowfence.NodeRange) wire.Lease {
 			t.Helper()
 			r := wire.Request{Label: label, Attempt: rand.Text(), TTL: 10 * time.Second, Within: within}
-			g, _, err := s.Acquire(t.Context(), id, "n", r)
+			g, _, err := s.Leases.Acquire(t.Context(), id, "n", r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,11 +36,11 @@ func TestHostileSubleases(t *testing.T) {
 			if err != nil {
 				return KindOf(err), KindOf(err)
 			}
-			next, _, err := s.Renew(t.Context(), id, l, rand.Text())
+			next, _, err := s.Leases.Renew(t.Context(), id, l, rand.Text())
 			if err == nil {
 				t.Fatalf("%+v was renewed to %+v", l, next)
 			}
-			if gone := s.Release(t.Context(), l, used); gone != nil {
+			if gone := s.Leases.Release(t.Context(), l, used); gone != nil {
 				return KindOf(err), KindOf(gone)
 			}
 			return KindOf(err), -1
@@ -54,7 +54,7 @@ func TestHostileSubleases(t *testing.T) {
 		}
 		beside := acquire("beside", snowfence.NodeRange{})
 		replayed := hostile
-		hostile, _, err := s.Renew(t.Context(), id, replayed, rand.Text())
+		hostile, _, err := s.Leases.Renew(t.Context(), id, replayed, rand.Text())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,14 +81,14 @@ func TestHostileSubleases(t *testing.T) {
 			t.Errorf("at another server: %v, %v", renewed, released)
 		}
 		for _, l := range []*wire.Lease{&beside, &hostile} { // nothing of that had an effect
-			next, _, err := s.Renew(t.Context(), id, *l, rand.Text())
+			next, _, err := s.Leases.Renew(t.Context(), id, *l, rand.Text())
 			if err != nil || next.Grant != l.Grant {
 				t.Errorf("%+v, then %+v, %v", l.Grant, next.Grant, err)
 			}
 			*l = next
 		}
 
-		if err := s.Release(t.Context(), hostile, 0); err != nil { // it says that it used nothing, ever
+		if err := s.Leases.Release(t.Context(), hostile, 0); err != nil { // it says that it used nothing, ever
 			t.Fatal(err)
 		}
 		last := acquire("last", same)
@@ -98,10 +98,10 @@ func TestHostileSubleases(t *testing.T) {
 		if renewed, released := send(s, hostile.Ticket, 0); renewed != Lost || released != -1 {
 			t.Errorf("after its release: %v, %v", renewed, released)
 		}
-		if last, _, err = s.Renew(t.Context(), id, last, rand.Text()); err != nil {
+		if last, _, err = s.Leases.Renew(t.Context(), id, last, rand.Text()); err != nil {
 			t.Errorf("its successor: %v", err)
 		}
-		if err := s.Release(t.Context(), last, last.Grant.Until+1000); err != nil { // more than it had
+		if err := s.Leases.Release(t.Context(), last, last.Grant.Until+1000); err != nil { // more than it had
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)

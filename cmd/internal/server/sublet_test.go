@@ -37,7 +37,7 @@ func TestSingleNodesAreSublet(t *testing.T) {
 		acquire := func(r wire.Request) Granted {
 			t.Helper()
 			r.Label, r.Attempt = "x", rand.Text()
-			g, _, err := s.Acquire(t.Context(), id, "n", r)
+			g, _, err := s.Leases.Acquire(t.Context(), id, "n", r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func TestSingleNodesAreSublet(t *testing.T) {
 		for range 3 {
 			time.Sleep(20 * time.Second)
 			for i, l := range all {
-				next, _, err := s.Renew(t.Context(), id, l, rand.Text())
+				next, _, err := s.Leases.Renew(t.Context(), id, l, rand.Text())
 				if err != nil || next.Grant.Node != l.Grant.Node {
 					t.Fatalf("without the store: %+v, %v", next, err)
 				}
@@ -75,7 +75,7 @@ func TestSingleNodesAreSublet(t *testing.T) {
 		if g := acquire(wire.Request{}); g.Lessor == "" {
 			t.Errorf("%+v", g)
 		}
-		sp := s.Spaces()[0]
+		sp := s.Spaces.List()[0]
 		if held := sp.Held(); len(held) != 1 || held[0].GetSublet() != 5 || held[0].LastNode != held[0].FirstNode+7 {
 			t.Errorf("holds %v", held)
 		}
@@ -86,15 +86,15 @@ func TestSingleNodesAreSublet(t *testing.T) {
 			t.Error("the lessor did not look at its store for a minute")
 		}
 		time.Sleep(time.Minute)
-		if _, _, err := s.Renew(t.Context(), id, all[0], rand.Text()); KindOf(err) != Unavailable {
+		if _, _, err := s.Leases.Renew(t.Context(), id, all[0], rand.Text()); KindOf(err) != Unavailable {
 			t.Errorf("after the end of the grant: %v", err)
 		}
 		st.fail(nil)
 		time.Sleep(10 * time.Second)
-		if err := s.Release(t.Context(), all[0], all[0].Grant.From+1); err != nil {
+		if err := s.Leases.Release(t.Context(), all[0], all[0].Grant.From+1); err != nil {
 			t.Error(err)
 		}
-		if _, _, err := s.Renew(t.Context(), id, all[0], rand.Text()); KindOf(err) != Lost {
+		if _, _, err := s.Leases.Renew(t.Context(), id, all[0], rand.Text()); KindOf(err) != Lost {
 			t.Errorf("after a release: %v", err)
 		}
 		if err := s.Close(t.Context()); err != nil {
@@ -125,7 +125,7 @@ func TestLimitOfSubleases(t *testing.T) {
 		st, id := inUnits(t), limited(t, 2, VerbLease)
 		s, second := newService(t, st, Options{}), newService(t, st, Options{})
 		take := func(s *Service, id *Identity) (wire.Lease, error) {
-			g, _, err := s.Acquire(t.Context(), id, "n", wire.Request{Label: "x", Attempt: rand.Text()})
+			g, _, err := s.Leases.Acquire(t.Context(), id, "n", wire.Request{Label: "x", Attempt: rand.Text()})
 			return g.Lease, err
 		}
 		var all []wire.Lease
@@ -139,7 +139,7 @@ func TestLimitOfSubleases(t *testing.T) {
 		if _, err := take(second, id); err != nil {
 			t.Errorf("at another server: %v", err)
 		}
-		if err := s.Release(t.Context(), all[0], all[0].Grant.From); err != nil {
+		if err := s.Leases.Release(t.Context(), all[0], all[0].Grant.From); err != nil {
 			t.Fatal(err)
 		}
 		l, err := take(s, id)
@@ -152,7 +152,7 @@ func TestLimitOfSubleases(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, _, err := s.Renew(t.Context(), id, l, rand.Text()); KindOf(err) != TooMuch && KindOf(err) != Lost {
+		if _, _, err := s.Leases.Renew(t.Context(), id, l, rand.Text()); KindOf(err) != TooMuch && KindOf(err) != Lost {
 			t.Errorf("a ticket that had ended: %v", err)
 		}
 	})
@@ -165,7 +165,7 @@ func TestSubleasesFollowTheNamespace(t *testing.T) {
 		st, id := inUnits(t), limited(t, 0, VerbLease)
 		s := newService(t, st, Options{})
 		take := func() (g Granted, err error) {
-			g, _, err = s.Acquire(t.Context(), id, "n", wire.Request{Label: "x", Attempt: rand.Text()})
+			g, _, err = s.Leases.Acquire(t.Context(), id, "n", wire.Request{Label: "x", Attempt: rand.Text()})
 			return g, err
 		}
 		g, err := take()
@@ -176,7 +176,7 @@ func TestSubleasesFollowTheNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		if _, _, err := s.Renew(t.Context(), id, g.Lease, rand.Text()); KindOf(err) != Lost {
+		if _, _, err := s.Leases.Renew(t.Context(), id, g.Lease, rand.Text()); KindOf(err) != Lost {
 			t.Errorf("after a change of unit: %v", err)
 		}
 		time.Sleep(3 * time.Minute) // grants begin above those before
@@ -204,7 +204,7 @@ func TestSubleasesWithin(t *testing.T) {
 			{snowfence.NodeRange{From: 960, Until: 1024}, 1, 960},
 			{first: 960},
 		} {
-			g, _, err := s.Acquire(t.Context(), id, "n",
+			g, _, err := s.Leases.Acquire(t.Context(), id, "n",
 				wire.Request{Label: fmt.Sprint(i), Attempt: rand.Text(), Within: c.within, Nodes: c.nodes})
 			if c.first < 0 && KindOf(err) != KindOf(lease.ErrTaken) {
 				t.Errorf("%+v: %+v, %v", c, g, err)

@@ -19,7 +19,7 @@ func TestRangesRoom(t *testing.T) {
 	} {
 		name := "n" + strconv.Itoa(len(spec))
 		create(t, s.Store(), name, spec)
-		sp, err := s.Space(t.Context(), name)
+		sp, err := s.Spaces.Find(t.Context(), name)
 		if err != nil || sp.RangesRoom() != want {
 			t.Errorf("%s: %d bytes, want %d, %v", spec, sp.RangesRoom(), want, err)
 		}
@@ -36,7 +36,7 @@ func TestTags(t *testing.T) {
 		tag int64
 		why string
 	}{"plain": {0, "leave tag out"}, "tagged": {8, "from 0 to 7"}, "last": {-1, "from 0 to 7"}} {
-		sp, err := s.Space(t.Context(), name)
+		sp, err := s.Spaces.Find(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestTags(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"tagged", "last"} {
-		sp, err := s.Space(t.Context(), name)
+		sp, err := s.Spaces.Find(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}

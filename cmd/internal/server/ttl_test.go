@@ -18,7 +18,7 @@ func TestLogOfCutTTL(t *testing.T) {
 		create(t, st, "orders", "snowfence")
 		var log bytes.Buffer
 		s := New(st, Options{Label: "a", TTL: ttl, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		sp, err := s.Space(t.Context(), "orders")
+		sp, err := s.Spaces.Find(t.Context(), "orders")
 		if err == nil {
 			_, err = sp.Next(t.Context())
 		}

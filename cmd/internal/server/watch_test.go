@@ -44,7 +44,7 @@ func TestWatchersShareReads(t *testing.T) {
 		s := newService(t, st, Options{})
 		acquire := func(n int) {
 			for i := range n {
-				if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{
+				if _, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{
 					Label: fmt.Sprint(i),
 					TTL:   10 * time.Minute,
 				}); err != nil {
@@ -58,7 +58,7 @@ func TestWatchersShareReads(t *testing.T) {
 		var heard [51]atomic.Int64 // leases
 		watch := func(i int, slow time.Duration) {
 			all.Go(func() {
-				err := s.Watch(anyone(ctx), watchN, func(m *pb.ListLeasesResponse) error {
+				err := s.Views.Watch(anyone(ctx), watchN, func(m *pb.ListLeasesResponse) error {
 					heard[i].Add(int64(len(m.Leases)))
 					time.Sleep(slow)
 					return nil
@@ -103,8 +103,8 @@ func TestWatchersShareReads(t *testing.T) {
 		synctest.Wait()
 		before = st.lists.Load()
 		time.Sleep(10 * watchEvery)
-		if n := st.lists.Load() - before; n != 0 || len(s.watches.all) != 0 {
-			t.Errorf("with no page watching: %d reads, %d namespaces", n, len(s.watches.all))
+		if n := st.lists.Load() - before; n != 0 || len(s.Views.all) != 0 {
+			t.Errorf("with no page watching: %d reads, %d namespaces", n, len(s.Views.all))
 		}
 	})
 }
@@ -121,21 +121,22 @@ func TestWatchersEnd(t *testing.T) {
 		ctx := anyone(t.Context())
 		away := errors.New("away")
 		st.away = away
-		if err := s.Watch(ctx, watchN, nothing); !errors.Is(err, away) {
+		if err := s.Views.Watch(ctx, watchN, nothing); !errors.Is(err, away) {
 			t.Errorf("with the store away: %v", err)
 		}
 		st.away = nil
-		if err := s.Watch(ctx, &pb.WatchLeasesRequest{Namespace: "nowhere"}, nothing); KindOf(err) != NoNamespace {
+		err := s.Views.Watch(ctx, &pb.WatchLeasesRequest{Namespace: "nowhere"}, nothing)
+		if KindOf(err) != NoNamespace {
 			t.Errorf("nowhere: %v", err)
 		}
 		full := new(Caller)
 		for s.Reserve(full, StreamRoom) == nil {
 		}
-		if err := s.Watch(ctx, watchN, ends); KindOf(err) != TooMuch {
+		if err := s.Views.Watch(ctx, watchN, ends); KindOf(err) != TooMuch {
 			t.Errorf("beyond the limit: %v", err)
 		}
 		s.Ended(full)
-		if err := s.Watch(ctx, watchN, ends); !errors.Is(err, enough) {
+		if err := s.Views.Watch(ctx, watchN, ends); !errors.Is(err, enough) {
 			t.Errorf("afterwards: %v", err)
 		}
 	})

@@ -63,8 +63,8 @@ var Path = slices.Concat(
 	some("compat/randflake/generate.go", "kindOf"),
 	some("compat/randflake/randflake.go", "Generator.GetLeaseInfo"),
 	some("compat/idgen/options.go", "IdGeneratorOptions.lead"),
-	some("cmd/internal/server/peers.go", "Service.CheckPeer"),
-	some("cmd/internal/server/limit.go", "Service.checkHeld Service.keepLate Service.takeBackTicket"),
+	some("cmd/internal/server/servers.go", "Servers.CheckPeer"),
+	some("cmd/internal/server/limit.go", "Leases.checkHeld Leases.keepLate Leases.takeBackTicket"),
 )
 
 // whole returns the files of a folder that are looked at as a whole.

@@ -195,7 +195,7 @@ func (r *rig) work() {
 func (r *rig) ids(ns string, n int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	sp, err := r.process.Service().Space(ctx, ns)
+	sp, err := r.process.Service().Spaces.Find(ctx, ns)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (r *rig) ids(ns string, n int) error {
 func (r *rig) numbers(name string, n int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, err := r.process.Service().TakeNumbers(ctx, &server.Caller{Identity: server.Open().Anyone()}, name, 0, n, 0)
+	_, err := r.process.Service().Sequences.Take(ctx, &server.Caller{Identity: server.Open().Anyone()}, name, 0, n, 0)
 	return err
 }
 
@@ -286,17 +286,17 @@ func (r *rig) do(words []string) error {
 		if first, last := number(3), number(4); last > 0 {
 			m.FirstNode, m.LastNode = &first, &last
 		}
-		_, err := service.CreateNamespace(ctx, m)
+		_, err := service.Management.CreateNamespace(ctx, m)
 		return err
 	case "delete":
-		_, err := service.DeleteNamespace(ctx, &pb.DeleteNamespaceRequest{Name: arg(1), Confirm: arg(1)})
+		_, err := service.Management.DeleteNamespace(ctx, &pb.DeleteNamespaceRequest{Name: arg(1), Confirm: arg(1)})
 		return err
 	case "sequence": // NAME MODE MAX PATTERN
 		m := &pb.SequenceCreateRequest{Name: arg(1), Mode: arg(2), Pattern: arg(4)}
 		if most := number(3); most > 0 {
 			m.Max = &most
 		}
-		_, err := service.CreateSequence(ctx, m)
+		_, err := service.Management.CreateSequence(ctx, m)
 		return err
 	}
 	r.mu.Lock()

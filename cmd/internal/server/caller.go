@@ -1,13 +1,9 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/x509"
 	"net/http"
-
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 )
 
 // Caller is the sender of a request, and the service's facts of it beside
@@ -74,19 +70,3 @@ func (c *Caller) Request(name string) Request {
 	}
 	return q
 }
-
-// Managed logs a call of a manager: its message, its caller, and its end.
-func (s *Service) Managed(ctx context.Context, call string, asked proto.Message, err error) {
-	c := CallerOf(ctx)
-	q := c.Request(call)
-	what, _ := protojson.MarshalOptions{UseProtoNames: true}.Marshal(asked) // a message that was read can be written
-	args := []any{"call", q.Name, "asked", string(what[:min(len(what), longestAsked)])}
-	args = append(args, "who", cmp.Or(q.Certificate, q.Caller, anybody), "from", q.From)
-	if err != nil {
-		args = append(args, "cause", LogText(err))
-	}
-	s.opts.Logger.Info("managed", args...)
-}
-
-// longestAsked bounds the log's text of one call.
-const longestAsked = 1000

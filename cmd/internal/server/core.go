@@ -1,0 +1,66 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// Core is common to the parts of a service: its store and options, room for
+// requests, and counts of them. All methods are safe for concurrent use.
+type Core struct {
+	Room
+	store store.Store
+	opts  Options
+	id    string // of this server among those over the store
+	now   func() time.Time
+
+	life      context.Context // ends with the service
+	endLife   context.CancelFunc
+	lastWrite atomic.Pointer[lastWrite] // nil before the server has a record
+	meters    [wires]Meter
+	readiness atomic.Pointer[func() error] // see SetReady
+}
+
+// ID names this server among those over the store. It is another one after
+// each start.
+func (s *Core) ID() string { return s.id }
+
+// Label is what people see as the holder of this server's nodes.
+func (s *Core) Label() string { return s.opts.Label }
+
+// Store returns the store.
+func (s *Core) Store() store.Store { return s.store }
+
+// Ping asks the store for something small. The error says why it is
+// unreachable.
+func (s *Core) Ping(ctx context.Context) error {
+	_, err := s.store.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}})
+	return err
+}
+
+// Ready returns why requests should go to another server, as the owner of
+// this one says (see SetReady); alone, whether the store answers.
+func (s *Core) Ready(ctx context.Context) error {
+	if judge := s.readiness.Load(); judge != nil {
+		return (*judge)()
+	}
+	return s.Ping(ctx)
+}
+
+// SetReady sets the judge of Ready. Anybody may ask it often, so it should
+// answer from memory.
+func (s *Core) SetReady(judge func() error) { s.readiness.Store(&judge) }
+
+// storeTimeout bounds the store's part of one request, for callers without
+// a limit of their own.
+const storeTimeout = 10 * time.Second
+
+var errStoreTimeout = fmt.Errorf("the store did not answer in %v: %w", storeTimeout, context.DeadlineExceeded)
+
+func withStoreTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, storeTimeout, errStoreTimeout)
+}

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// ListServers lists the servers over a store that wrote their records
+// within the last minute.
+func ListServers(ctx context.Context, st store.Store) ([]*pb.ServerInfo, error) {
+	return listServers(ctx, st, "")
+}
+
+func listServers(ctx context.Context, st store.Store, own string) ([]*pb.ServerInfo, error) {
+	records, now, err := readServers(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	var out []*pb.ServerInfo
+	for _, r := range records {
+		if one, there := serverOf(r, now); there {
+			one.This = one.Id == own
+			out = append(out, one)
+		}
+	}
+	if err := addEnds(ctx, st, now, out); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(out, func(a, b *pb.ServerInfo) int { return cmp.Compare(a.Label, b.Label) })
+	return out, nil
+}
+
+// readServers returns all records of servers, and the time by which they
+// were written.
+func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time, error) {
+	now, err := st.Now(ctx)
+	if err != nil || now.IsZero() { // a role of Redis that may only read does not get the time
+		now = time.Now()
+	}
+	var out []store.Record
+	for r, err := range store.Records(ctx, st, store.Servers, snowfence.NodeRange{Until: maxServers}) {
+		if err != nil {
+			return nil, now, fmt.Errorf("listing the servers: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, now, nil
+}
+
+// serverOf reads the record of a server, and reports whether that server
+// still runs. A newer one may say more of itself.
+func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
+	one = &pb.ServerInfo{}
+	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal([]byte(r.Data), one)
+	one.Label, one.Seen = r.Label, timestamppb.New(time.UnixMilli(r.At))
+	one.Ready = one.Ready && r.At > now.Add(-LateAfter).UnixMilli()
+	return one, r.At > now.Add(-goneAfter).UnixMilli() && err == nil
+}

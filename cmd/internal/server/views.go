@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/view"
+	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+)
+
+const (
+	pieceOfWatch = 100              // leases in a message
+	viewTimeout  = 30 * time.Second // of one reading
+)
+
+// Views are of the nodes of namespaces. A namespace that is watched is read
+// once for all its watchers. All methods are safe for concurrent use.
+type Views struct {
+	core   *Core
+	spaces *Spaces
+
+	// Draw makes a picture of a view for the dashboard: once, for all
+	// watchers. before is nil for the first one. Set it before there are
+	// requests; nil means that there are no pictures.
+	Draw func(v, before *View) any
+
+	mu   sync.Mutex
+	all  map[string]*Watched
+	wait sync.WaitGroup // of the readers
+}
+
+// newView returns a view that has no leases yet.
+func (s *Views) newView(ctx context.Context, namespace string) (v *View, err error) {
+	v = &View{From: s.core.now(), version: 1}
+	if v.Namespace, err = scope.Namespaces(s.core.store).Show(ctx, namespace); err != nil {
+		return nil, err
+	}
+	v.Layout = v.Namespace.Layout
+	return v, nil
+}
+
+// Read reads the leases of a namespace.
+func (s *Views) Read(ctx context.Context, namespace string) (*View, error) {
+	late := fmt.Errorf("the store did not list all leases in %v", viewTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, viewTimeout, late)
+	defer cancel()
+	v, err := s.newView(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	nodes := snowfence.NodeRange{Until: math.MaxInt64}
+	for r, err := range store.Records(ctx, s.core.store, namespace, nodes) {
+		if err != nil {
+			return nil, err
+		}
+		if !view.Inside(r, v.Namespace) {
+			v.Leases = append(v.Leases, v.leaseOf(r))
+		}
+	}
+	v.At = s.core.now()
+	return v, nil
+}
+
+// Watch sends all leases of a namespace, in messages of at most 100 and at
+// least one, and then every few seconds those that changed. It returns when
+// ctx ends, when send returns an error, when the caller may not read any
+// more, or when the leases cannot be read.
+func (s *Views) Watch(
+	ctx context.Context, m *pb.WatchLeasesRequest, send func(*pb.ListLeasesResponse) error,
+) error {
+	if err := s.core.Reserve(CallerOf(ctx), StreamRoom); err != nil {
+		return err
+	}
+	w, leave := s.Watched(m.Namespace)
+	defer leave()
+	var have *View
+	for {
+		v, err := w.Next(ctx, have)
+		if err == nil {
+			err = CallerOf(ctx).May(VerbRead, m.Namespace) // its token may have been taken away
+		}
+		if err != nil {
+			return err
+		}
+		news := v.newsSince(have)
+		for first := have == nil; first || len(news) > 0; first = false {
+			out := &pb.ListLeasesResponse{}
+			n := min(len(news), pieceOfWatch)
+			for _, l := range news[:n] {
+				out.Leases = append(out.Leases, v.Message(l))
+			}
+			if err := send(out); err != nil {
+				return err
+			}
+			news = news[n:]
+		}
+		have = v
+	}
+}
+
+// Watched returns a namespace that it reads until leave is called, and a
+// little longer.
+func (s *Views) Watched(namespace string) (w *Watched, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w = s.all[namespace]; w == nil {
+		w = &Watched{views: s, name: namespace, change: make(chan struct{})}
+		s.all[namespace] = w
+		if s.core.life.Err() == nil {
+			s.wait.Go(w.run)
+		}
+	}
+	w.users++
+	return w, sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		w.users--
+		w.lastLeft = s.core.now()
+	})
+}
