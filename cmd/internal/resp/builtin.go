@@ -26,7 +26,6 @@ func ping(c *conn, args [][]byte) {
 func echo(c *conn, args [][]byte) { c.out = appendBulk(c.out, args[1]) }
 
 func reset(c *conn, _ [][]byte) {
-	c.countMade()
 	c.proto, c.name, c.space, c.triedAuth, c.judge = 2, "", nil, false, judgement{}
 	c.queue, c.counter = queue{}, counter{}
 	c.identify(time.Now())

@@ -38,10 +38,8 @@ func (c *conn) runCommand(args [][]byte, raw []byte) bool {
 	switch {
 	case c.queue.open:
 	case len(args[0]) == len("SNOWFENCE.NEXT") && equalFold(args[0], "SNOWFENCE.NEXT"):
-		before := c.madeIDs
-		c.next(args)
 		c.lastTook = ids
-		return len(args) == 2 && c.madeIDs == before+1
+		return c.next(args)
 	case len(args[0]) == len("INCR") && len(args) == 2 && equalFold(args[0], "INCR"):
 		c.lastTook = numbers
 		return c.takeNumbers(args[1], 1)
@@ -117,33 +115,36 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
+func next(c *conn, args [][]byte) { c.next(args) }
+
 // nextOptions are those of SNOWFENCE.NEXT.
 type nextOptions struct {
 	count, tag *int64 // nil for none
 	runs       bool
 }
 
-// next is SNOWFENCE.NEXT namespace [COUNT n [RUNS]] [TAG t].
-func (c *conn) next(args [][]byte) {
-	if len(args) < 2 {
+// next is SNOWFENCE.NEXT namespace [COUNT n [RUNS]] [TAG t]. It reports
+// whether the reply is one ID of a command without options.
+func (c *conn) next(args [][]byte) bool {
+	switch {
+	case len(args) < 2:
 		c.writeError("wrong number of arguments for 'snowfence.next' command")
-		return
-	}
-	if len(args) > 2 {
+		return false
+	case len(args) > 2:
 		c.nextMany(args)
-		return
+		return false
 	}
 	sp, ok := c.authorizedSpace(args[1], server.VerbIDs, 1)
 	if !ok {
-		return
+		return false
 	}
 	id, err := sp.Next(c.srv.life)
 	if err != nil {
 		c.writeFailure(err)
-		return
+		return false
 	}
-	c.madeIDs++
 	c.out = appendID(c.out, id)
+	return true
 }
 
 func (c *conn) nextMany(args [][]byte) {
@@ -156,33 +157,18 @@ func (c *conn) nextMany(args [][]byte) {
 		c.writeError(wrong)
 		return
 	}
-	n := int64(1)
+	order := server.Order{Namespace: string(args[1]), Count: 1, Tag: o.tag}
 	if o.count != nil {
-		n = *o.count
+		order.Count = *o.count
 	}
-	if err := server.CheckCount(n); err != nil {
-		c.writeFailure(err)
-		return
-	}
-	sp, ok := c.authorizedSpace(args[1], server.VerbIDs, n)
-	if !ok {
-		return
-	}
-	room := 8 * n // the text of it comes in pieces
+	service, caller := c.srv.cfg.Service, c.caller()
+	defer service.Ended(caller)
 	if o.runs {
-		room = sp.RunsRoom(n)
-	}
-	ended, ok := c.reserve(room)
-	if !ok {
+		c.nextRuns(caller, order)
 		return
 	}
-	defer ended()
-	if o.runs {
-		c.nextRuns(sp, n, o.tag)
-		return
-	}
-	err := sp.Batch(c.srv.life, int(n), o.tag, func(ids []snowfence.ID) {
-		c.madeIDs += n
+	order.Room = 8 * order.Count // the text of it comes in pieces
+	err := service.IDs.Batch(c.srv.life, caller, order, func(ids []snowfence.ID) {
 		if o.count != nil {
 			c.out = appendArray(c.out, len(ids))
 		}
@@ -243,7 +229,6 @@ func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Spa
 			c.writeFailure(err)
 			return nil, false
 		}
-		c.countMade() // of the one before
 		c.space = sp
 	} else if err := c.id.Authorize(v, sp.Name, n); err != nil {
 		c.writeFailure(err)
@@ -266,22 +251,13 @@ func (c *conn) writeFailure(err error) {
 	c.out = appendError(c.out, kind.Word(), err.Error())
 }
 
-// reserve takes room for an answer, until ended is called.
-func (c *conn) reserve(room int64) (ended func(), ok bool) {
-	s, caller := c.srv.cfg.Service, &server.Caller{Identity: c.id, From: c.c.RemoteAddr().String()}
-	if err := s.Reserve(caller, room); err != nil {
-		s.Ended(caller)
-		c.writeFailure(err)
-		return nil, false
-	}
-	return func() { s.Ended(caller) }, true
+// caller returns the sender of a command, which may reserve room.
+func (c *conn) caller() *server.Caller {
+	return &server.Caller{Identity: c.id, From: c.c.RemoteAddr().String()}
 }
 
-func (c *conn) nextRuns(sp *server.Space, n int64, tag *int64) {
-	runs, err := sp.Runs(c.srv.life, n, tag)
-	for _, r := range runs {
-		c.madeIDs += r.Len()
-	}
+func (c *conn) nextRuns(caller *server.Caller, o server.Order) {
+	runs, err := c.srv.cfg.Service.IDs.Runs(c.srv.life, caller, o)
 	if err != nil {
 		c.writeFailure(err)
 		return
@@ -347,11 +323,12 @@ func rangeOf(c *conn, args [][]byte) {
 		c.writeFailure(err)
 		return
 	}
-	ended, ok := c.reserve(sp.RangesRoom())
-	if !ok {
+	service, caller := c.srv.cfg.Service, c.caller()
+	defer service.Ended(caller)
+	if err := service.Reserve(caller, sp.RangesRoom()); err != nil {
+		c.writeFailure(err)
 		return
 	}
-	defer ended()
 	list, several, err := sp.Ranges(from, to, within)
 	if err != nil {
 		c.writeFailure(err)

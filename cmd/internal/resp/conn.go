@@ -46,7 +46,6 @@ type conn struct {
 
 	space     *server.Space // of the last command
 	counter   counter       // of the last command for a sequence
-	madeIDs   int64         // IDs of space that are not counted yet
 	commands  int64         // commands that are not counted yet
 	triedAuth bool          // AUTH was tried, so the certificate does not count
 	wrong     int           // tokens that were
@@ -179,16 +178,7 @@ func (c *conn) countCommands() (ran int64) {
 	if ran > 0 {
 		c.srv.Requests.Add(ran)
 	}
-	c.countMade()
 	return ran
-}
-
-// countMade counts the IDs of a namespace, before there is another one.
-func (c *conn) countMade() {
-	if c.madeIDs > 0 {
-		c.space.Made.Add(c.madeIDs)
-		c.madeIDs = 0
-	}
 }
 
 // flushReplies sends the replies and reports whether the client is still

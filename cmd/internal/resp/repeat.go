@@ -71,7 +71,6 @@ func (c *conn) repeatIDs(n int) int {
 		c.ids = make([]snowfence.ID, maxRepeats)
 	}
 	n, _ = sp.Fill(c.srv.life, c.ids[:n])
-	c.madeIDs += int64(n)
 	c.id.Count(int64(n))
 	for _, id := range c.ids[:n] {
 		c.out = appendID(c.out, id)

@@ -31,7 +31,7 @@ func newTable() []*command {
 		{name: "RESET", arity: 1, anonymous: true, atOnce: true, run: reset},
 		{name: "SELECT", arity: 2, run: selectDB},
 		{name: "SNOWFENCE.DECODE", arity: 3, isQueueable: true, run: decode},
-		{name: "SNOWFENCE.NEXT", arity: -2, isQueueable: true, run: (*conn).next},
+		{name: "SNOWFENCE.NEXT", arity: -2, isQueueable: true, run: next},
 		{name: "SNOWFENCE.RANGE", arity: -4, isQueueable: true, run: rangeOf},
 		{name: "TTL", arity: 2, key: reads, run: ttl},
 	}

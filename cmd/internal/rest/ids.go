@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -66,7 +65,7 @@ func (e *exchange) nextParams() (nextParams, error) {
 	if err != nil {
 		return nextParams{}, err
 	}
-	return want, server.CheckCount(n)
+	return want, nil
 }
 
 // kinds are the forms of answers; the first is for clients that do not
@@ -81,34 +80,21 @@ func (h *rest) next(e *exchange) error {
 	if err == nil && want.runs && r.Method != http.MethodHead {
 		return e.makeCall()
 	}
-	n := want.n
-	sp, err2 := h.s.Spaces.Admit(r.Context(), e.caller.Identity, server.VerbIDs, e.subject(), max(n, 1))
-	if err2 != nil { // who may not ask is told that first
-		return err2
-	}
-	if err != nil {
-		return err
-	}
-	if err := sp.CheckTag(want.tag); err != nil {
-		return err
-	}
-	text := prefersText(r.Header) && !want.runs
+	n, text := want.n, prefersText(r.Header) && !want.runs
+	o := server.Order{Namespace: e.subject(), Count: n, Tag: want.tag, Wrong: err}
 	if r.Method == http.MethodHead { // no client would see the IDs
+		if _, err := h.s.IDs.Admit(r.Context(), e.caller, o, n); err != nil {
+			return err
+		}
 		h.setHeaders(w, text)
 		return nil
-	}
-	held := 8*n + textRoom*min(n, chunk) // the rest of the text comes in pieces
-	if want.past {
-		held = (8 + textRoom) * n
-	}
-	if err := h.s.Reserve(e.caller, held); err != nil {
-		return err
 	}
 	buf := h.bufs.Get().(*[]byte)
 	defer h.bufs.Put(buf)
 	enc := idEncoder{form: want.form, text: text}
 	if want.past {
-		ids, err := sp.Backfill(r.Context(), want.at, want.node, n, want.tag)
+		o.Room = (8 + textRoom) * n
+		ids, err := h.s.IDs.Backfill(r.Context(), e.caller, o, want.at, want.node)
 		if err != nil {
 			return err
 		}
@@ -117,19 +103,8 @@ func (h *rest) next(e *exchange) error {
 		_, _ = w.Write(*buf)
 		return nil
 	}
-	if n == 1 && want.tag == nil {
-		one, err := sp.Next(r.Context())
-		if err != nil {
-			return err
-		}
-		sp.Made.Add(1)
-		h.setHeaders(w, text)
-		*buf = enc.end(enc.append((*buf)[:0], []snowfence.ID{one}))
-		_, _ = w.Write(*buf) // the client may be gone; its IDs are used up
-		return nil
-	}
-	return sp.Batch(r.Context(), int(n), want.tag, func(ids []snowfence.ID) {
-		sp.Made.Add(n)
+	o.Room = 8*n + textRoom*min(n, chunk) // the rest of the text comes in pieces
+	return h.s.IDs.Batch(r.Context(), e.caller, o, func(ids []snowfence.ID) {
 		h.setHeaders(w, text)
 		for whole := n <= chunk; len(ids) > 0; {
 			k := min(len(ids), chunk)
@@ -141,7 +116,7 @@ func (h *rest) next(e *exchange) error {
 				w.Header()["Content-Length"] = []string{strconv.Itoa(len(*buf))}
 			}
 			if _, err := w.Write(*buf); err != nil {
-				return
+				return // the client is gone; its IDs are used up
 			}
 		}
 	})
@@ -208,52 +183,42 @@ func (e *idEncoder) end(b []byte) []byte {
 // stream is GET /v1/{namespace}/stream?format=base58&prefix=ord&tag=7: a
 // line for each ID until the client has enough.
 func (h *rest) stream(e *exchange) error {
-	w, r, id := e.w, e.r, e.caller.Identity
-	sp, err := h.s.Spaces.Admit(r.Context(), id, server.VerbIDs, e.subject(), 0)
-	if err != nil {
-		return err
-	}
+	w, r := e.w, e.r
+	var form server.Form
+	var tag *int64
 	q, err := e.readParams()
-	if err != nil {
-		return err
+	if err == nil {
+		form, err = server.ParseForm(q.Get("format"), q.Get("prefix"))
 	}
-	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
-	if err != nil {
-		return err
+	if err == nil {
+		tag, err = tagParam(q)
 	}
-	tag, err := tagParam(q)
-	if err = cmp.Or(err, sp.CheckTag(tag)); err != nil {
-		return err
-	}
+	o := server.Order{Namespace: e.subject(), Count: chunk, Tag: tag, Wrong: err}
 	if r.Method == http.MethodHead {
+		if _, err := h.s.IDs.Admit(r.Context(), e.caller, o, 0); err != nil {
+			return err
+		}
 		h.setHeaders(w, true)
 		return nil
 	}
-	if err := h.s.Reserve(e.caller, server.StreamRoom); err != nil {
-		return err
-	}
 	var b []byte
-	enc := idEncoder{form: form, text: true}
-	for started := false; ; started = true {
-		_, err := h.s.IDs.Piece(r.Context(), id, sp.Name, chunk, tag, func(ids []snowfence.ID) {
-			b = enc.append(b[:0], ids)
-		})
-		switch {
-		case err != nil && !started:
-			return err
-		case err != nil && context.Cause(r.Context()) != nil: // the client is gone, or the server stops
-			return nil
-		case err != nil:
-			panic(http.ErrAbortHandler) // breaks the stream off, so that its end is not taken for a good one
-		}
+	enc, started := idEncoder{form: form, text: true}, false
+	o.Room = server.StreamRoom
+	err = h.s.IDs.Stream(r.Context(), e.caller, o, 0, func(ids []snowfence.ID) error {
 		if !started {
 			h.setHeaders(w, true)
 		}
+		started, b = true, enc.append(b[:0], ids)
 		if _, err := w.Write(b); err != nil {
-			return nil
+			return err
 		}
-		if http.NewResponseController(w).Flush() != nil { // a token with a low rate waits long for the next piece
-			return nil
-		}
+		return http.NewResponseController(w).Flush() // a token with a low rate waits long for the next piece
+	})
+	switch {
+	case !started:
+		return err
+	case context.Cause(r.Context()) != nil: // the client is gone, or the server stops
+		return nil
 	}
+	panic(http.ErrAbortHandler) // breaks the stream off, so that its end is not taken for a good one
 }

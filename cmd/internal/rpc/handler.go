@@ -145,20 +145,6 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 	})
 }
 
-// The room of an ID in a message and in its encoded form, in bytes.
-const (
-	idBinary = 32
-	idText   = 64
-)
-
-// reserveIDs keeps room for n IDs until the answer to a request has gone.
-func reserveIDs(ctx context.Context, s *server.Service, n int64) error {
-	if q, ok := ctx.Value(callKey{}).(*call); ok && !q.text {
-		return s.Reserve(server.CallerOf(ctx), n*idBinary)
-	}
-	return s.Reserve(server.CallerOf(ctx), n*idText)
-}
-
 // errorInterceptor turns errors of the service into errors of the wire,
 // with the kind as a detail that programs can compare.
 type errorInterceptor struct{ *rpc }

@@ -1,80 +1,57 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 func (r ids) Next(ctx context.Context, m *pb.NextRequest) (*pb.NextResponse, error) {
-	n := int64(max(m.Count, 1))
-	name, _, err := authorize(ctx, server.VerbIDs, m.Namespace, n)
-	if err != nil {
-		return nil, err
+	res, o := &pb.NextResponse{}, orderOf(ctx, m.Namespace, max(m.Count, 1), m.Tag)
+	if !m.Runs {
+		return res, r.s.IDs.Batch(ctx, server.CallerOf(ctx), o, put(res))
 	}
-	if err := server.CheckCount(n); err != nil {
-		return nil, err
+	o.Room = 0 // Runs knows better
+	runs, err := r.s.IDs.Runs(ctx, server.CallerOf(ctx), o)
+	for _, run := range runs {
+		res.Runs = append(res.Runs, &pb.Run{First: int64(run.First), Last: int64(run.Last), Step: run.Step})
 	}
-	sp, err := r.s.Spaces.Find(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	res := &pb.NextResponse{}
-	if m.Runs {
-		if err := r.s.Reserve(server.CallerOf(ctx), sp.RunsRoom(n)); err != nil {
-			return nil, err
-		}
-		runs, err := sp.Runs(ctx, n, m.Tag)
-		if err != nil {
-			return nil, err
-		}
-		for _, run := range runs {
-			sp.Made.Add(run.Len())
-			res.Runs = append(res.Runs, &pb.Run{First: int64(run.First), Last: int64(run.Last), Step: run.Step})
-		}
-		return res, nil
-	}
-	if err := reserveIDs(ctx, r.s, n); err != nil {
-		return nil, err
-	}
-	if err := sp.Batch(ctx, int(n), m.Tag, put(res)); err != nil {
-		return nil, err
-	}
-	sp.Made.Add(n)
-	return res, nil
+	return res, err
 }
 
 func (r ids) NextAt(ctx context.Context, m *pb.NextAtRequest) (*pb.NextResponse, error) {
-	n := int64(max(m.Count, 1))
-	name, _, err := authorize(ctx, server.VerbIDs, m.Namespace, n)
-	if err != nil {
-		return nil, err
-	}
-	sp, err := r.s.Spaces.Find(ctx, name)
-	if err != nil {
-		return nil, err
-	}
+	o := orderOf(ctx, m.Namespace, max(m.Count, 1), m.Tag)
 	if !m.At.IsValid() {
-		return nil, server.Errorf(server.Invalid, "at is missing, or is a time out of range")
+		o.Wrong = server.Errorf(server.Invalid, "at is missing, or is a time out of range")
 	}
-	if err := server.CheckCount(n); err != nil {
-		return nil, err
-	}
-	if err := reserveIDs(ctx, r.s, n); err != nil {
-		return nil, err
-	}
-	made, err := sp.Backfill(ctx, m.At.AsTime(), m.Node, n, m.Tag)
-	if err != nil {
-		return nil, err
-	}
+	made, err := r.s.IDs.Backfill(ctx, server.CallerOf(ctx), o, m.At.AsTime(), m.Node)
 	res := &pb.NextResponse{}
 	put(res)(made)
-	return res, nil
+	return res, err
+}
+
+// The room of an ID in a message and in its encoded form, in bytes.
+const (
+	idBinary = 32
+	idText   = 64
+)
+
+// orderOf returns the order of a request, with room for the answer.
+func orderOf(ctx context.Context, namespace string, n uint32, tag *int64) server.Order {
+	room := int64(idText)
+	if q, ok := ctx.Value(callKey{}).(*call); ok && !q.text {
+		room = idBinary
+	}
+	return server.Order{
+		Namespace: cmp.Or(namespace, lease.DefaultNamespace), Count: int64(n), Tag: tag, Room: int64(n) * room,
+	}
 }
 
 // put returns a function that adds IDs to an answer.
@@ -90,39 +67,12 @@ func put(res *pb.NextResponse) func([]snowfence.ID) {
 func (r ids) Stream(
 	ctx context.Context, m *pb.StreamRequest, out *connect.ServerStream[pb.NextResponse],
 ) error {
-	batch := int64(m.Batch)
-	if batch == 0 {
-		batch = 1000
-	}
-	name, id, err := authorize(ctx, server.VerbIDs, m.Namespace, 1)
-	if err != nil {
-		return err
-	}
-	if err := server.CheckCount(batch); err != nil {
-		return err
-	}
-	if _, err := r.s.Spaces.Find(ctx, name); err != nil { // before anything is held for it
-		return err
-	}
-	if err := reserveIDs(ctx, r.s, batch); err != nil {
-		return err
-	}
 	res := &pb.NextResponse{}
-	for left := m.Count; m.Count == 0 || left > 0; {
-		n := batch
-		if m.Count > 0 {
-			n = int64(min(uint64(n), left))
-		}
-		n, err := r.s.IDs.Piece(ctx, id, name, n, m.Tag, put(res))
-		if err == nil {
-			err = out.Send(res)
-		}
-		if err != nil {
-			return err
-		}
-		left -= uint64(n)
-	}
-	return nil
+	fill, o := put(res), orderOf(ctx, m.Namespace, cmp.Or(m.Batch, 1000), m.Tag)
+	return r.s.IDs.Stream(ctx, server.CallerOf(ctx), o, m.Count, func(ids []snowfence.ID) error {
+		fill(ids)
+		return out.Send(res)
+	})
 }
 
 func (r ids) Decode(ctx context.Context, m *pb.DecodeRequest) (*pb.DecodeResponse, error) {

@@ -114,7 +114,7 @@ func TestKinds(t *testing.T) {
 		{"bad time", badTime, Invalid},
 		{"bad ID", badID, Invalid},
 		{"range backwards", backwards, Invalid},
-		{"batch of none", sp.Batch(ctx, 0, nil, nil), Invalid},
+		{"batch of none", s.IDs.Batch(ctx, CallerOf(anyone(ctx)), Order{Namespace: "n"}, nil), Invalid},
 		{"store that is unreachable", fmt.Errorf("dial tcp: connection refused"), Unavailable},
 		{"own lease lost", fmt.Errorf("%w: %w", snowfence.ErrFenced, store.ErrLost), Unavailable},
 		{"own lease for another layout", fmt.Errorf("%w: %w", lease.ErrEnded, lease.ErrMismatch), Unavailable},

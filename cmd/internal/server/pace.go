@@ -31,7 +31,7 @@ func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return 0, ctx.Err()
+			return 0, context.Cause(ctx) // the client is gone, or the server stops
 		}
 	}
 }

@@ -67,17 +67,15 @@ func TestStreamLeavesItsTokenOthers(t *testing.T) {
 // Batches of all lengths, at once, each get IDs of their own.
 func TestBatchesOfAllLengths(t *testing.T) {
 	s := newService(t, newStore(t, "n"), Options{Lead: 1 << 20})
-	sp, err := s.Spaces.Find(t.Context(), "n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := CallerOf(anyone(t.Context()))
 	var mu sync.Mutex
 	seen := map[snowfence.ID]bool{}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			for _, n := range []int{1, smallBatch, smallBatch + 1, 5000, 1024, 20_000, 3000} {
-				err := sp.Batch(t.Context(), n, nil, func(ids []snowfence.ID) {
+			for _, n := range []int64{1, smallBatch, smallBatch + 1, 5000, 1024, 20_000, 3000} {
+				o := Order{Namespace: "n", Count: n}
+				err := s.IDs.Batch(t.Context(), c, o, func(ids []snowfence.ID) {
 					mu.Lock()
 					defer mu.Unlock()
 					for _, id := range ids {
@@ -86,7 +84,7 @@ func TestBatchesOfAllLengths(t *testing.T) {
 						}
 						seen[id] = true
 					}
-					if len(ids) != n {
+					if int64(len(ids)) != n {
 						t.Errorf("%d IDs, not %d", len(ids), n)
 					}
 				})
@@ -99,7 +97,8 @@ func TestBatchesOfAllLengths(t *testing.T) {
 	all.Wait()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := sp.Batch(gone, 10, nil, func([]snowfence.ID) { t.Error("made for no caller") }); err == nil {
+	use := func([]snowfence.ID) { t.Error("made for no caller") }
+	if err := s.IDs.Batch(gone, c, Order{Namespace: "n", Count: 10}, use); err == nil {
 		t.Error("a batch for who is gone")
 	}
 }

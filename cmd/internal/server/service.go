@@ -2,8 +2,9 @@
 // namespaces over a store, for callers that are somewhere else.
 //
 // The wires (HTTP, gRPC and Connect, the Redis protocol) are packages of
-// their own. They read requests, call a [Service], and answer an error by
-// its [Kind]. No rule about IDs or leases is theirs.
+// their own. They read requests, call a part of a [Service], and answer an
+// error by its [Kind]. No rule about IDs or leases is theirs. All parts
+// share a [Core]: the store, the options, and the limits of memory.
 package server
 
 import (
@@ -14,9 +15,6 @@ import (
 
 	"github.com/snowfence/snowfence/lease/store"
 )
-
-// MaxBatch is the largest number of IDs in one answer.
-const MaxBatch = 1_000_000
 
 // Service makes IDs and numbers, and keeps leases, for callers. Each part
 // is safe for concurrent use.
@@ -40,7 +38,7 @@ func New(st store.Store, o Options) *Service {
 	spaces, sequences := newSpaces(c), newSequences(c)
 	views := &Views{core: c, spaces: spaces, all: map[string]*Watched{}}
 	return &Service{
-		Core: c, Spaces: spaces, IDs: &IDs{spaces}, Views: views, Sequences: sequences,
+		Core: c, Spaces: spaces, IDs: &IDs{core: c, spaces: spaces}, Views: views, Sequences: sequences,
 		Leases: &Leases{core: c, spaces: spaces, views: views}, Servers: newServers(c, spaces),
 		Management: &Management{core: c, spaces: spaces, views: views, sequences: sequences},
 	}

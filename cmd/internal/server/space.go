@@ -46,8 +46,7 @@ type Space struct {
 // tally counts the IDs made in a namespace since the server began. It
 // outlives a Space, because a counter that falls looks like a restart.
 type tally struct {
-	// Made counts the IDs that were made here. Wires add to it, a batch of
-	// commands at a time.
+	// Made counts the IDs that were made here.
 	Made atomic.Int64
 
 	// Waits counts the requests for one ID that had to wait for the clock

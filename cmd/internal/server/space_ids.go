@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -13,20 +12,20 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// Next returns a new ID.
+// Next makes an ID.
 func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
 	g, err := sp.generator(ctx)
 	if err != nil {
 		return 0, err
 	}
 	id, err := g.TryNext()
-	if err == nil {
-		return id, nil
+	if err != nil {
+		sp.Waits.Add(1)
+		if id, err = g.Next(ctx); err != nil {
+			return 0, sp.endedError(err)
+		}
 	}
-	sp.Waits.Add(1)
-	if id, err = g.Next(ctx); err != nil {
-		return 0, sp.endedError(err)
-	}
+	sp.Made.Add(1)
 	return id, nil
 }
 
@@ -40,22 +39,25 @@ func (sp *Space) generator(ctx context.Context) (*snowfence.Generator, error) {
 // Fill writes new IDs to dst. On an error the first n are good, and the
 // caller decides whether to hand them out: they are used up.
 func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error) {
+	if len(dst) == 1 {
+		if dst[0], err = sp.Next(ctx); err != nil {
+			return 0, err
+		}
+		return 1, nil
+	}
 	g, err := sp.generator(ctx)
 	if err != nil {
 		return 0, err
 	}
 	n, err = g.Fill(ctx, dst)
+	sp.Made.Add(int64(n))
 	return n, sp.endedError(err)
 }
 
-// Runs returns n new IDs as runs, with the tag if that is not nil. On an
-// error the runs are good all the same.
+// Runs makes n IDs as runs, with a tag that was checked.
 func (sp *Space) Runs(ctx context.Context, n int64, tag *int64) ([]snowfence.Run, error) {
 	if sp.Scheme().Encrypted() {
 		return nil, Errorf(Invalid, "namespace %q is encrypted: its IDs have no runs", sp.Name)
-	}
-	if err := sp.CheckTag(tag); err != nil {
-		return nil, err
 	}
 	g, err := sp.generator(ctx)
 	if err != nil {
@@ -63,6 +65,7 @@ func (sp *Space) Runs(ctx context.Context, n int64, tag *int64) ([]snowfence.Run
 	}
 	runs, err := g.Runs(ctx, nil, n)
 	for i, r := range runs {
+		sp.Made.Add(r.Len())
 		ends := []snowfence.ID{r.First, r.Last}
 		err = cmp.Or(err, sp.setTag(ends, tag))
 		runs[i].First, runs[i].Last = ends[0], ends[1]
@@ -115,14 +118,6 @@ func (sp *Space) endedError(err error) error {
 		return sp.changedError()
 	}
 	return err
-}
-
-// CheckCount refuses counts that no answer can have.
-func CheckCount(n int64) error {
-	if n < 1 || n > MaxBatch {
-		return Errorf(Invalid, "%d IDs: ask for 1 to %d at a time", n, MaxBatch)
-	}
-	return nil
 }
 
 // maxRanges bounds an answer with ranges: as many as scatter values can be.
@@ -189,28 +184,6 @@ func (sp *Space) Decode(id snowfence.ID) (snowfence.Parts, error) { return sp.Sc
 // Stale reports whether the namespace was closed or changed: ask the
 // service for it again.
 func (sp *Space) Stale() bool { return sp.stale.Load() }
-
-// Batch makes n IDs, with the tag if that is not nil, and calls use with
-// all of them, once. The slice is not to be kept. Where use sends many,
-// [Room.Reserve] comes first.
-func (sp *Space) Batch(ctx context.Context, n int, tag *int64, use func([]snowfence.ID)) error {
-	if err := cmp.Or(CheckCount(int64(n)), sp.CheckTag(tag)); err != nil {
-		return err
-	}
-	if err := context.Cause(ctx); err != nil { // a client that asks and leaves, again and again, costs nothing here
-		return err
-	}
-	ids, done := sp.spaces.idBuffer(n)
-	defer done()
-	if got, err := sp.Fill(ctx, ids); err != nil {
-		return fmt.Errorf("after %d of %d IDs: %w", got, n, err)
-	}
-	if err := sp.setTag(ids, tag); err != nil {
-		return err
-	}
-	use(ids)
-	return nil
-}
 
 // RunsRoom is what n IDs take as runs, in bytes: a run is the sequence of a
 // tick or a part of it.

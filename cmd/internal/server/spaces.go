@@ -19,12 +19,11 @@ import (
 type Spaces struct {
 	core *Core
 
-	ready   atomic.Pointer[map[string]*Space] // what the fast path reads; replaced, never changed
-	mu      sync.Mutex                        // guards what follows, and is never held while the store is asked
-	all     map[string]*Space
-	tally   map[string]*tally // of namespaces that were open, by name
-	ended   bool
-	buffers sync.Pool // of *[]snowfence.ID, for large batches
+	ready atomic.Pointer[map[string]*Space] // what the fast path reads; replaced, never changed
+	mu    sync.Mutex                        // guards what follows, and is never held while the store is asked
+	all   map[string]*Space
+	tally map[string]*tally // of namespaces that were open, by name
+	ended bool
 }
 
 func newSpaces(c *Core) *Spaces {

@@ -32,6 +32,7 @@ func TestTags(t *testing.T) {
 	s := newService(t, newStore(t, "plain"), Options{Lead: 1 << 20})
 	create(t, s.Store(), "tagged", "tag=3,time=41,node=6,seq=6")
 	create(t, s.Store(), "last", "scatter=2,time=41,node=6,seq=2,tag=3")
+	caller := CallerOf(anyone(t.Context()))
 	for name, c := range map[string]struct {
 		tag int64
 		why string
@@ -40,9 +41,11 @@ func TestTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, runs := sp.Runs(t.Context(), 10, &c.tag)
-		_, past := sp.Backfill(t.Context(), time.Now(), 0, 1, &c.tag)
-		for _, err := range []error{runs, past, sp.Batch(t.Context(), 1, &c.tag, nil), sp.CheckTag(&c.tag)} {
+		o := Order{Namespace: name, Count: 10, Tag: &c.tag}
+		_, runs := s.IDs.Runs(t.Context(), caller, o)
+		_, past := s.IDs.Backfill(t.Context(), caller, o, time.Now(), 0)
+		stream := s.IDs.Stream(t.Context(), caller, o, 0, nil)
+		for _, err := range []error{runs, past, stream, s.IDs.Batch(t.Context(), caller, o, nil)} {
 			if KindOf(err) != Invalid || !strings.Contains(err.Error(), c.why) {
 				t.Errorf("%s: tag %d: %v", name, c.tag, err)
 			}
@@ -68,12 +71,14 @@ func TestTags(t *testing.T) {
 			}
 		}
 		for tag := range int64(8) {
-			for _, n := range []int{1, 300} {
-				if err := sp.Batch(t.Context(), n, &tag, func(ids []snowfence.ID) { check(ids, tag) }); err != nil {
+			o := Order{Namespace: name, Tag: &tag}
+			for _, o.Count = range []int64{1, 300} {
+				use := func(ids []snowfence.ID) { check(ids, tag) }
+				if err := s.IDs.Batch(t.Context(), caller, o, use); err != nil {
 					t.Fatal(err)
 				}
 			}
-			runs, err := sp.Runs(t.Context(), 300, &tag)
+			runs, err := s.IDs.Runs(t.Context(), caller, o)
 			if err != nil {
 				t.Fatal(err)
 			}

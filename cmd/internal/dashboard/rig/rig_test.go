@@ -200,10 +200,9 @@ func (r *rig) ids(ns string, n int) error {
 		return err
 	}
 	began := time.Now()
-	if err := sp.Batch(ctx, n, nil, func([]snowfence.ID) {}); err != nil {
+	if _, err := sp.Fill(ctx, make([]snowfence.ID, n)); err != nil {
 		return err
 	}
-	sp.Made.Add(int64(n))
 	r.process.Service().Answered(server.RESP, int64(n), time.Since(began),
 		func() server.Request { return server.Request{} })
 	return nil
