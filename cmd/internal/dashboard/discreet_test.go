@@ -107,7 +107,7 @@ func TestNothingSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sp.Generator(t.Context()); err != nil {
+	if _, err := sp.Own.Generator(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var said strings.Builder

@@ -173,7 +173,7 @@ func appendSample[T any](list []T, v T) []T {
 func stateOf(sp *server.Space) spaceState {
 	s := spaceState{Name: sp.Name, Made: sp.Made.Load()}
 	s.Sublet, s.Units = sp.Sublet()
-	st, ok := sp.Status()
+	st, ok := sp.Own.Status()
 	if !ok {
 		return s
 	}

@@ -161,8 +161,8 @@ func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now
 			of...)
 		to.gauge("layout_left_seconds", "How long until the time bits of the layout run out.",
 			float64(sp.Scheme().Layout().EndOfLife().Unix()-now.Unix()), of...)
-		if h, ok := sp.Health(now); ok {
-			if !sp.Lapsed(now) {
+		if h, ok := sp.Own.Health(now); ok {
+			if !sp.Own.Lapsed(now) {
 				held[sp.Name] = h.Left > 0
 			}
 			to.gauge("lease_left_seconds", "How long IDs could still be made if the store became unreachable now.",
@@ -170,7 +170,7 @@ func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now
 			to.gauge("lease_begins_seconds", "How long until IDs can be made, when the grant begins in the future: "+
 				"after a change, for instance.", h.Waits(now).Seconds(), of...)
 		}
-		if lead, ok := sp.Lead(now); ok {
+		if lead, ok := sp.Own.Lead(now); ok {
 			to.gauge("lead_seconds", "How far IDs are ahead of the clock: in a burst, or after the clock stepped back.",
 				lead.Seconds(), of...)
 		}

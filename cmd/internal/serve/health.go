@@ -97,7 +97,7 @@ func (p *Process) readyError(ctx context.Context) error {
 	spaces := p.service.Spaces.List()
 	var trouble error
 	for _, sp := range spaces {
-		err := sp.Err(time.Now())
+		err := sp.Own.Err(time.Now())
 		if err == nil {
 			return nil
 		}
@@ -111,13 +111,13 @@ func (p *Process) readyError(ctx context.Context) error {
 func (p *Process) openLease(ctx context.Context, name string) error {
 	sp, err := p.service.Spaces.Find(ctx, name)
 	if err == nil {
-		_, err = sp.Generator(ctx)
+		_, err = sp.Own.Generator(ctx)
 	}
-	if err == nil && sp.Lapsed(time.Now()) { // a server that is ready has a lease, wanted or not
+	if err == nil && sp.Own.Lapsed(time.Now()) { // a server that is ready has a lease, wanted or not
 		_, err = sp.Next(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("namespace %q: no lease is held: %w", name, err)
 	}
-	return sp.Err(time.Now())
+	return sp.Own.Err(time.Now())
 }

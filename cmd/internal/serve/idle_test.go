@@ -27,11 +27,11 @@ func TestReadyServersHaveALease(t *testing.T) {
 				t.Fatal(err)
 			}
 			sp := p.service.Spaces.List()[0]
-			if h, ok := sp.Health(time.Now()); !ok || h.Left == 0 {
+			if h, ok := sp.Own.Health(time.Now()); !ok || h.Left == 0 {
 				t.Errorf("ready with the lease %+v", h)
 			}
 			time.Sleep(3 * time.Hour)
-			if !sp.Lapsed(time.Now()) {
+			if !sp.Own.Lapsed(time.Now()) {
 				t.Fatal("the lease goes on")
 			}
 		}

@@ -22,12 +22,36 @@ type backfills struct {
 // maxBackfills is how many nodes are kept; no server needs many.
 const maxBackfills = 64
 
+// open returns the maker of a node.
+func (b *backfills) open(ctx context.Context, sp *Space, node int64) (*backfill.Backfill, error) {
+	b.mu.Lock()
+	have := b.all[node]
+	b.mu.Unlock()
+	if have != nil {
+		return have, nil
+	}
+	if err := sp.core.checkRecord(ctx); err != nil {
+		return nil, err
+	}
+	made, err := backfill.Open(ctx, sp.core.store, sp.Name, sp.Scheme(), node)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all == nil || len(b.all) >= maxBackfills {
+		b.all = map[int64]*backfill.Backfill{}
+	}
+	b.all[node] = made
+	return made, nil
+}
+
 // Backfill makes n IDs for a time gone by, of a node without a holder, with
 // a tag that was checked.
 func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64, tag *int64) ([]snowfence.ID, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	b, err := sp.openBackfill(ctx, node)
+	b, err := sp.backfills.open(ctx, sp, node)
 	if err != nil {
 		return nil, err
 	}
@@ -46,27 +70,4 @@ func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64, tag 
 	}
 	sp.Made.Add(n)
 	return ids, sp.setTag(ids, tag)
-}
-
-func (sp *Space) openBackfill(ctx context.Context, node int64) (*backfill.Backfill, error) {
-	sp.backfills.mu.Lock()
-	b := sp.backfills.all[node]
-	sp.backfills.mu.Unlock()
-	if b != nil {
-		return b, nil
-	}
-	if err := sp.core.checkRecord(ctx); err != nil {
-		return nil, err
-	}
-	b, err := backfill.Open(ctx, sp.core.store, sp.Name, sp.Scheme(), node)
-	if err != nil {
-		return nil, err
-	}
-	sp.backfills.mu.Lock()
-	defer sp.backfills.mu.Unlock()
-	if sp.backfills.all == nil || len(sp.backfills.all) >= maxBackfills {
-		sp.backfills.all = map[int64]*backfill.Backfill{}
-	}
-	sp.backfills.all[node] = b
-	return b, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
@@ -214,4 +215,14 @@ func sequenceError(name string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %s", err, cure)
+}
+
+// RetryAfter returns when it makes sense to ask again after an error, in
+// whole seconds.
+func RetryAfter(err error) time.Duration {
+	var wait *snowfence.WaitError
+	if errors.As(err, &wait) {
+		return max(time.Second, (wait.Missing + time.Second - 1).Truncate(time.Second))
+	}
+	return time.Second
 }

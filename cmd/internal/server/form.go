@@ -2,6 +2,9 @@ package server
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
@@ -45,4 +48,34 @@ func (f Form) Parse(text string) (snowfence.ID, error) {
 		err = fmt.Errorf("%w: %q does not begin with %s", snowfence.ErrInvalidID, Clip(text), f.prefix)
 	}
 	return id, err
+}
+
+// ReadWithin reads numbers of fields, as in tag=7,node=3.
+func ReadWithin(text string) (map[string]int64, error) {
+	within := map[string]int64{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if _, twice := within[name]; err != nil || twice {
+			return nil, Errorf(Invalid, "within %s: write fields and their numbers, as in tag=7,node=3", Clip(text))
+		}
+		within[name] = n
+	}
+	return within, nil
+}
+
+// ParseTime reads a time of a request: as [show.ReadTime], or as
+// milliseconds since 1970.
+func ParseTime(s string) (time.Time, error) {
+	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return time.UnixMilli(ms).UTC(), nil
+	}
+	t, err := show.ReadTime(s)
+	if i := strings.LastIndexByte(s, ' '); err != nil && i > len(time.DateOnly) {
+		t, err = show.ReadTime(s[:i] + "+" + s[i+1:]) // a + in a query is a space
+	}
+	if err != nil {
+		return t, Errorf(Invalid, "time %q: write it as 2026-01-02T15:04:05Z, or as milliseconds since 1970", Clip(s))
+	}
+	return t, nil
 }

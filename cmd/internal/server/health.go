@@ -1,12 +1,9 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -19,14 +16,14 @@ type Health struct {
 }
 
 // Health returns how the server's own lease is, and false when it has none.
-func (sp *Space) Health(now time.Time) (Health, bool) {
-	st, ok := sp.Status()
+func (own *OwnLease) Health(now time.Time) (Health, bool) {
+	st, ok := own.Status()
 	h := Health{Status: st}
 	if !ok || !st.Held {
 		return h, ok
 	}
-	l := sp.Scheme().Layout()
-	if from := l.TimeOf(st.Grant.From - sp.core.opts.Lead); from.After(now) {
+	l := own.space.Scheme().Layout()
+	if from := l.TimeOf(st.Grant.From - own.core.opts.Lead); from.After(now) {
 		h.Begins = from
 		return h, ok
 	}
@@ -44,66 +41,38 @@ func (h Health) Waits(now time.Time) time.Duration {
 }
 
 // Lapsed reports whether the lease ran out because no client asked for IDs.
-func (sp *Space) Lapsed(now time.Time) bool {
-	h, ok := sp.Health(now)
+func (own *OwnLease) Lapsed(now time.Time) bool {
+	h, ok := own.Health(now)
 	return ok && h.Left == 0 && h.Begins.IsZero() && h.Trouble == nil
 }
 
 // Err returns why no IDs are made now, of a lease that is wanted. A lease
 // that ran out because no client asked for IDs is fine, and so is a grant
 // that begins before requests give up.
-func (sp *Space) Err(now time.Time) error {
-	h, ok := sp.Health(now)
+func (own *OwnLease) Err(now time.Time) error {
+	h, ok := own.Health(now)
 	switch wait := h.Waits(now); {
 	case !ok:
 		return nil
-	case wait > sp.core.opts.MaxWait:
-		return sp.waitError(h, now)
+	case wait > own.core.opts.MaxWait:
+		return own.waitError(h, now)
 	case h.Trouble == nil || h.Held && h.Left > 0:
 		return nil
 	}
-	return fmt.Errorf("namespace %q: no lease is held: %w", sp.Name, h.Trouble)
+	return fmt.Errorf("namespace %q: no lease is held: %w", own.space.Name, h.Trouble)
 }
 
-// Late returns the errors that delay renewals, and nil if none is late.
-func (s *Spaces) Late() error {
-	var late []error
-	for _, sp := range s.List() {
-		st, _ := sp.Status()
-		units := append(sp.lessor.Units(), lessor.Unit{Grant: st.Grant, Trouble: st.Trouble})
-		for _, u := range units {
-			if u.Trouble != nil {
-				late = append(late, fmt.Errorf("namespace %q: the renewal of node %d is late: %w", sp.Name, u.Node,
-					u.Trouble))
-			}
-		}
-	}
-	return errors.Join(late...)
-}
-
-func (sp *Space) waitError(h Health, now time.Time) error {
+func (own *OwnLease) waitError(h Health, now time.Time) error {
 	return fmt.Errorf("namespace %q makes no IDs for %v: the grant of node %d begins at %s, above all earlier grants",
-		sp.Name, h.Waits(now).Round(time.Second), h.Grant.Node, h.Begins.UTC().Format(time.RFC3339))
+		own.space.Name, h.Waits(now).Round(time.Second), h.Grant.Node, h.Begins.UTC().Format(time.RFC3339))
 }
 
-// WarnLater logs grants that begin so late that requests fail until then,
-// each of them once.
-func (s *Spaces) WarnLater(now time.Time) {
-	for _, sp := range s.List() {
-		h, _ := sp.Health(now)
-		if h.Waits(now) <= s.core.opts.MaxWait || sp.warnTick.Swap(h.Grant.From) == h.Grant.From {
-			continue
-		}
-		s.core.opts.Logger.Warn("a grant begins later", "namespace", sp.Name, "cause", sp.waitError(h, now))
+// Lead returns how far the next ID is ahead of the clock, and false when no
+// ID can be made.
+func (own *OwnLease) Lead(now time.Time) (time.Duration, bool) {
+	g := own.gen.Load()
+	if h, ok := own.Health(now); g == nil || !ok || h.Left == 0 {
+		return 0, false
 	}
-}
-
-// RetryAfter returns when it makes sense to ask again after an error, in
-// whole seconds.
-func RetryAfter(err error) time.Duration {
-	var wait *snowfence.WaitError
-	if errors.As(err, &wait) {
-		return max(time.Second, (wait.Missing + time.Second - 1).Truncate(time.Second))
-	}
-	return time.Second
+	return g.Ahead(), true
 }

@@ -194,7 +194,7 @@ func (s *Management) DeleteNamespace(
 		return nil, err
 	}
 	for _, l := range v.Leases {
-		if l.Held && (own == nil || !own.holdsNode(l.Node)) {
+		if l.Held && (own == nil || !own.Own.holdsNode(l.Node)) {
 			return nil, Errorf(Refused, "namespace %q is in use: node %d is held by %q: stop the holders first",
 				name, l.Node, l.Label)
 		}

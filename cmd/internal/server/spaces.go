@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
@@ -73,7 +75,8 @@ func (s *Spaces) openSpace(ctx context.Context, name string) (*Space, error) {
 	s.mu.Unlock()
 	// It is added only when it is known to exist, so that wrong names cost
 	// no memory.
-	sp = &Space{Name: name, core: s.core, spaces: s, openTurn: make(chan struct{}, 1)}
+	sp = &Space{Coding: Coding{Name: name}, core: s.core, spaces: s}
+	sp.Own = OwnLease{core: s.core, space: sp, openTurn: make(chan struct{}, 1)}
 	if err := sp.loadNamespace(ctx); err != nil {
 		return nil, err
 	}
@@ -91,7 +94,7 @@ func (s *Spaces) openSpace(ctx context.Context, name string) (*Space, error) {
 	}
 	over := lease.Serve(s.core.store, sp.Scheme(),
 		&lease.Options{Logger: store.Warnings(s.core.opts.Logger)})
-	sp.lessor = lessor.New(s.core.id, sp.unit.Load(), sp.openUnit, nodeStore{over, s.core}, sp.lostUnit)
+	sp.lessor = lessor.New(s.core.id, sp.unit.Load(), sp.openUnit, nodeStore{over, s.core}, sp.noteLoss)
 	if sp.tally = s.tally[name]; sp.tally == nil {
 		sp.tally = &tally{}
 		s.tally[name] = sp.tally
@@ -106,13 +109,13 @@ func (s *Spaces) openSpace(ctx context.Context, name string) (*Space, error) {
 func (s *Spaces) evictOne() bool {
 	for name, sp := range s.all {
 		select {
-		case sp.openTurn <- struct{}{}:
+		case sp.Own.openTurn <- struct{}{}:
 			_, sublet := sp.lessor.Count()
-			idle := sp.lease == nil && sublet == 0
+			idle := sp.Own.lease == nil && sublet == 0
 			if idle {
 				sp.stale.Store(true) // before anybody opens a lease in it
 			}
-			<-sp.openTurn
+			<-sp.Own.openTurn
 			if idle {
 				delete(s.all, name)
 				sp.endLessor()
@@ -198,10 +201,38 @@ func (s *Spaces) close(ctx context.Context) error {
 // the namespaces that it makes no IDs of although they are wanted.
 func (s *Spaces) heldNodes() (out []*pb.HeldNodes, failing []string) {
 	for _, sp := range s.List() {
-		if len(failing) < maxAnnounced && sp.Err(s.core.now()) != nil {
+		if len(failing) < maxAnnounced && sp.Own.Err(s.core.now()) != nil {
 			failing = append(failing, sp.Name)
 		}
 		out = append(out, sp.Held()...)
 	}
 	return out[:min(len(out), maxAnnounced)], failing
+}
+
+// Late returns the errors that delay renewals, and nil if none is late.
+func (s *Spaces) Late() error {
+	var late []error
+	for _, sp := range s.List() {
+		st, _ := sp.Own.Status()
+		units := append(sp.lessor.Units(), lessor.Unit{Grant: st.Grant, Trouble: st.Trouble})
+		for _, u := range units {
+			if u.Trouble != nil {
+				late = append(late, fmt.Errorf("namespace %q: the renewal of node %d is late: %w", sp.Name, u.Node,
+					u.Trouble))
+			}
+		}
+	}
+	return errors.Join(late...)
+}
+
+// WarnLater logs grants that begin so late that requests fail until then,
+// each of them once.
+func (s *Spaces) WarnLater(now time.Time) {
+	for _, sp := range s.List() {
+		h, _ := sp.Own.Health(now)
+		if h.Waits(now) <= s.core.opts.MaxWait || sp.Own.warnTick.Swap(h.Grant.From) == h.Grant.From {
+			continue
+		}
+		s.core.opts.Logger.Warn("a grant begins later", "namespace", sp.Name, "cause", sp.Own.waitError(h, now))
+	}
 }

@@ -55,9 +55,8 @@ func (sp *Space) openUnit(
 	return l.Sublet(life)
 }
 
-// lostUnit opens the namespace anew after a lease of a unit ended by
-// itself.
-func (sp *Space) lostUnit(err error) {
+// noteLoss opens the namespace anew after a lease in it ended by itself.
+func (sp *Space) noteLoss(err error) {
 	if !sp.stale.Load() {
 		sp.core.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
 	}

@@ -50,7 +50,7 @@ func TestTags(t *testing.T) {
 				t.Errorf("%s: tag %d: %v", name, c.tag, err)
 			}
 		}
-		if sp.gen.Load() != nil {
+		if sp.Own.gen.Load() != nil {
 			t.Errorf("%s: a generator was asked", name)
 		}
 	}

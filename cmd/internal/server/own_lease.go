@@ -1,0 +1,229 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// OwnLease is the server's own lease in a namespace, and the generator over
+// it. It is acquired for the first ID. All methods are safe for concurrent
+// use.
+type OwnLease struct {
+	core     *Core
+	space    *Space
+	gen      atomic.Pointer[snowfence.Generator] // nil until the first ID
+	warnTick atomic.Int64                        // first tick of the grant that WarnLater told of
+
+	openTurn chan struct{} // semaphore of one: hold it to call the store or to set what follows
+	lease    *lease.Lease
+	failure  failure
+}
+
+// Generator returns the generator of the namespace, and leases its nodes at
+// the first call.
+func (own *OwnLease) Generator(ctx context.Context) (*snowfence.Generator, error) {
+	if g := own.gen.Load(); g != nil {
+		return g, nil
+	}
+	ctx, cancel := withStoreTimeout(ctx)
+	defer cancel()
+	select {
+	case own.openTurn <- struct{}{}:
+		defer func() { <-own.openTurn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("namespace %q: waiting for the server's own lease: %w", own.space.Name,
+			context.Cause(ctx))
+	}
+	if g := own.gen.Load(); g != nil {
+		return g, nil
+	}
+	now := own.core.now()
+	if own.space.stale.Load() {
+		return nil, own.space.changedError()
+	}
+	if own.failure.err != nil && now.Before(own.failure.until) {
+		return nil, own.failure.err
+	}
+	g, err := own.startGenerator(ctx)
+	if err != nil {
+		if context.Cause(ctx) == nil || errors.Is(context.Cause(ctx), errStoreTimeout) {
+			own.failure = failure{err, now.Add(failureTTL)}
+		}
+		return nil, err
+	}
+	own.gen.Store(g)
+	if !own.space.stale.Load() {
+		return g, nil
+	}
+	// Close may have had no time to wait for this.
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	return nil, errors.Join(own.space.changedError(), own.endLeases(stop))
+}
+
+// failure is why the last attempt failed. It is told again for a moment, so
+// that many callers do not each ask the store.
+type failure struct {
+	err   error
+	until time.Time
+}
+
+// failureTTL is how long a failure is told again.
+const failureTTL = 200 * time.Millisecond
+
+// startGenerator leases nodes and makes a generator on them.
+func (own *OwnLease) startGenerator(ctx context.Context) (*snowfence.Generator, error) {
+	if err := own.core.checkRecord(ctx); err != nil {
+		return nil, err
+	}
+	ns, err := scope.Namespaces(own.core.store).Show(ctx, own.space.Name)
+	if err != nil {
+		if errors.Is(err, lease.ErrNoNamespace) {
+			own.space.spaces.forgetSpace(own.space)
+		}
+		return nil, err
+	}
+	o, s := own.core.opts, own.space.scheme.Load()
+	within, err := own.space.settingNodes(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	nodes := blockSize(o.Block, ns)
+	for o.Block == 0 && nodes > 1 && within.Until > 0 && int64(nodes) > within.Until-within.From {
+		nodes /= 2
+	}
+	l, err := own.openBlock(ctx, s, ns, within, nodes)
+	// Single leases of others may leave no block of that length although
+	// most nodes are free. Fewer nodes make fewer IDs a tick, but they make
+	// some.
+	for o.Block == 0 && nodes > 1 && errors.As(err, new(*lease.TakenError)) {
+		nodes /= 2
+		l, err = own.openBlock(ctx, s, ns, within, nodes)
+	}
+	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
+		own.space.spaces.forgetSpace(own.space) // it has another layout by now, or is gone
+	}
+	if errors.Is(err, lease.ErrMismatch) {
+		return nil, own.space.changedError()
+	}
+	if err != nil {
+		return nil, err
+	}
+	g, err := snowfence.New(snowfence.Config{
+		Fence: l, Lead: o.Lead, Spread: own.spreadFor(s), MaxWait: o.MaxWait, Coarse: true,
+	})
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	own.lease = l
+	own.space.moved.Store(false)
+	go func() {
+		<-l.Done()
+		own.space.moved.Store(errors.Is(l.Err(), store.ErrMoved))
+		own.space.noteLoss(l.Err())
+	}()
+	return g, nil
+}
+
+// spreadFor returns the namespace's setting, unless its layout has no use
+// for it any more: IDs matter more than where they fall.
+func (own *OwnLease) spreadFor(s *snowfence.Scheme) int64 {
+	n := own.core.opts.Spread[own.space.Name]
+	if err := s.Layout().CheckSpread(n); err != nil {
+		own.core.opts.Logger.Warn("IDs are made without the spread of the settings",
+			"namespace", own.space.Name, "cause", err)
+		return 0
+	}
+	return n
+}
+
+// openBlock leases a block of nodes, with the ttl of the settings or the
+// longest of the namespace.
+func (own *OwnLease) openBlock(
+	ctx context.Context, s *snowfence.Scheme, ns scope.Namespace, within snowfence.NodeRange, block int,
+) (*lease.Lease, error) {
+	o := own.core.opts
+	if o.TTL > ns.MaxTTL {
+		o.Logger.Warn(fmt.Sprintf("the ttl is longer than the namespace allows, so its longest one is used: "+
+			"to allow more, run snowfence namespace change %s --max-ttl %v", own.space.Name, o.TTL),
+			"ttl", o.TTL, "max_ttl", ns.MaxTTL)
+	}
+	lo := &lease.Options{
+		TTL: min(o.TTL, ns.MaxTTL), Nodes: block, Within: within, Label: o.Label, Logger: o.Logger,
+	}
+	if o.Unit == nil {
+		return lease.Open(ctx, own.core.store, own.space.Name, s, lo)
+	}
+	lo.Nodes = 1
+	all, err := lease.Keep(ctx, own.space.lessor, own.space.Name, s, 1, lo)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// blockSize returns how many nodes of a namespace a server leases for
+// itself.
+func blockSize(want int, ns scope.Namespace) int {
+	if want > 0 {
+		return want
+	}
+	n := 1
+	for n < 16 && int64(n)*2*64 <= ns.Nodes.Until-ns.Nodes.From {
+		n *= 2
+	}
+	return n
+}
+
+// Status returns the hold of the server's own lease, and false when it has
+// none.
+func (own *OwnLease) Status() (lease.Status, bool) {
+	select {
+	case own.openTurn <- struct{}{}:
+		defer func() { <-own.openTurn }()
+	default:
+		return lease.Status{}, false // it is being opened
+	}
+	if own.lease == nil {
+		return lease.Status{}, false
+	}
+	return own.lease.Status(), true
+}
+
+// closeOwn gives back the nodes with which the server makes IDs.
+func (own *OwnLease) giveBack(ctx context.Context) error {
+	select {
+	case own.openTurn <- struct{}{}:
+		defer func() { <-own.openTurn }()
+	case <-ctx.Done():
+		return fmt.Errorf("namespace %q: %w", own.space.Name, ctx.Err())
+	}
+	return own.endLeases(ctx)
+}
+
+// endLeases closes the lease and the units. The caller has opening.
+func (own *OwnLease) endLeases(ctx context.Context) error {
+	if own.lease == nil {
+		return nil
+	}
+	err := own.gen.Load().Shutdown(ctx)
+	return errors.Join(err, own.lease.Shutdown(ctx))
+}
+
+// holdsNode reports whether the server's own lease has a node.
+func (own *OwnLease) holdsNode(node int64) bool {
+	g := own.gen.Load()
+	if g == nil {
+		return false
+	}
+	gr, ok := g.Grant()
+	return ok && node >= gr.Node && node < gr.Node+max(gr.Nodes, 1)
+}
