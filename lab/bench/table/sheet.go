@@ -2,108 +2,153 @@ package main
 
 import (
 	"bufio"
+	_ "embed"
 	"fmt"
 	"math"
 	"os"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"golang.org/x/perf/benchmath"
 )
 
+//go:embed page.md.tmpl
+var pageSource string
+
 // figures are the samples of all rounds, by name.
 type figures map[string][]float64
 
-// readFigures reads lines of a name and a number.
-func readFigures(path string) (figures, error) {
+// read adds lines of a name and a number.
+func (f figures) read(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer file.Close()
-	f := figures{}
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		name, text, ok := strings.Cut(lines.Text(), " ")
 		x, err := strconv.ParseFloat(text, 64)
 		if !ok || err != nil {
-			return nil, fmt.Errorf("%s: not a figure: %q", path, lines.Text())
+			return fmt.Errorf("%s: not a figure: %q", path, lines.Text())
 		}
 		f[name] = append(f[name], x)
 	}
-	return f, lines.Err()
+	return lines.Err()
 }
 
-// sheet makes tables of figures. The first that is missing is its error;
-// every figure has to be shown, so that nothing measured is left out.
+// page writes the page with the figures. A figure that it has no place for
+// is an error, so that nothing measured is left out, and so is one that is
+// missing.
+func page(f figures, m machine) (string, error) {
+	s := &sheet{figures: f, shown: map[string]bool{}}
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"median": s.median, "spread": s.spread, "bounds": s.bounds, "repeats": s.repeats, "rounds": s.rounds,
+		"idle": s.idle, "over": func(b, a float64) float64 { return a / b },
+		"times": func(by, x float64) float64 { return by * x }, "whole": whole,
+		"figure": figure, "many": many, "atMost": atMost, "atLeast": atLeast,
+	}).Parse(pageSource)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, m); err != nil {
+		return "", err
+	}
+	for name := range f {
+		if !s.shown[name] {
+			return "", fmt.Errorf("%s was measured and has no row", name)
+		}
+	}
+	return b.String(), nil
+}
+
+// sheet gives the page its figures, and notes which were shown.
 type sheet struct {
 	figures
 	shown map[string]bool
-	err   error
-	b     strings.Builder
-}
-
-func (s *sheet) median(name string, args ...any) float64 {
-	return s.summary(fmt.Sprintf(name, args...)).Center
 }
 
 // summary is what benchstat prints: the median and its 95 % confidence
 // interval.
-func (s *sheet) summary(name string) benchmath.Summary {
+func (s *sheet) summary(name string) (benchmath.Summary, error) {
 	s.shown[name] = true
 	if len(s.figures[name]) == 0 {
-		if s.err == nil {
-			s.err = fmt.Errorf("%s was not measured", name)
-		}
-		return benchmath.Summary{}
+		return benchmath.Summary{}, missing(name)
 	}
-	return benchmath.AssumeNothing.Summary(benchmath.NewSample(s.figures[name], &benchmath.DefaultThresholds), 0.95)
+	return benchmath.AssumeNothing.Summary(benchmath.NewSample(s.figures[name], &benchmath.DefaultThresholds), 0.95), nil
 }
 
-// has reports whether an optional figure is there.
-func (s *sheet) has(name string) bool { return len(s.figures[name]) > 0 }
+// missing is the name of a figure that was not measured.
+type missing string
 
-// medianBounds gives the bounds of the median with 95 % confidence; nothing
-// if there are too few figures to say.
-func (s *sheet) medianBounds(name string, args ...any) string {
-	x := s.summary(fmt.Sprintf(name, args...))
+func (m missing) Error() string { return string(m) + " was not measured" }
+
+func (s *sheet) median(name string) (float64, error) {
+	x, err := s.summary(name)
+	return x.Center, err
+}
+
+// spread is the median with half the width of its interval.
+func (s *sheet) spread(name string) (string, error) {
+	x, err := s.summary(name)
+	return figure(x.Center) + " ±" + x.PctRangeString(), err
+}
+
+// bounds are those of the median with 95 % confidence; nothing if there are
+// too few figures to say.
+func (s *sheet) bounds(name string) (string, error) {
+	x, err := s.summary(name)
 	if math.IsInf(x.Lo, 0) || math.IsInf(x.Hi, 0) {
+		return "", err
+	}
+	return fmt.Sprintf(" [%s, %s]", figure(x.Lo), figure(x.Hi)), err
+}
+
+// repeats says whether a library was seen to repeat IDs.
+func (s *sheet) repeats(name string) string {
+	name = "repeats/" + name
+	s.shown[name] = true
+	if len(s.figures[name]) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" [%s, %s]", figure(x.Lo), figure(x.Hi))
+	return "yes, shown"
 }
 
-// tableOf returns the output of a function.
-func tableOf(f figures, write func(*sheet)) (string, error) {
-	s := &sheet{figures: f, shown: map[string]bool{}}
-	write(s)
-	for name := range f {
-		if !s.shown[name] && s.err == nil {
-			s.err = fmt.Errorf("%s was measured and has no row", name)
-		}
+func (s *sheet) rounds(name string) int { return len(s.figures[name]) }
+
+// idle reports whether the machine had two cores to spare. Reading the
+// clock shares nothing, so two goroutines take half as long for it. If
+// other programs ran, the figures with two goroutines are too high, and
+// vary.
+func (s *sheet) idle() (bool, error) {
+	one, err := s.summary("id/since/1")
+	if err != nil {
+		return false, err
 	}
-	return s.b.String(), s.err
+	two, err := s.summary("id/since/2")
+	return two.Hi < 0.6*one.Center, err
 }
 
-// writeRow writes a row of a table.
-func (s *sheet) writeRow(cells ...string) { fmt.Fprintf(&s.b, "| %s |\n", strings.Join(cells, " | ")) }
-
-// against says how a ratio does against its target.
-func against(x float64, least bool, limit float64) string {
-	sign, met := "≤", x <= limit
-	if least {
-		sign, met = "≥", x >= limit
-	}
-	return fmt.Sprintf("%s × (%s %s%s)", figure(x), sign, strconv.FormatFloat(limit, 'f', -1, 64), verdict(met))
+// atMost and atLeast say how a figure does against its target. unit follows
+// the figure.
+func atMost(limit float64, unit string, x float64) string {
+	return figure(x) + unit + " (≤ " + verdict(figureOf(limit), x <= limit)
 }
 
-// verdict is empty for a target that is met.
-func verdict(met bool) string {
+func atLeast(limit float64, unit string, x float64) string {
+	return figure(x) + unit + " (≥ " + verdict(figureOf(limit), x >= limit)
+}
+
+func verdict(limit string, met bool) string {
 	if met {
-		return ""
+		return limit + ")"
 	}
-	return ", **missed**"
+	return limit + ", **missed**)"
 }
+
+func figureOf(limit float64) string { return strconv.FormatFloat(limit, 'f', -1, 64) }
 
 // many writes a large number with the word for its size.
 func many(x float64) string {
@@ -118,18 +163,15 @@ func many(x float64) string {
 	return figure(x)
 }
 
-func share(x float64) string { return strconv.FormatFloat(100*x, 'f', 0, 64) + " %" }
+func whole(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
 // figure writes three digits, or all before the point.
 func figure(x float64) string {
-	switch {
-	case x >= 100:
-		return strconv.FormatFloat(x, 'f', 0, 64)
-	case x >= 10:
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	case x >= 1:
-		return strconv.FormatFloat(x, 'f', 2, 64)
-	default:
-		return strconv.FormatFloat(x, 'f', 3, 64)
+	digits := 3
+	for _, more := range []float64{1, 10, 100} {
+		if x >= more {
+			digits--
+		}
 	}
+	return strconv.FormatFloat(x, 'f', max(digits, 0), 64)
 }
