@@ -77,7 +77,8 @@ func (s *sheet) summary(name string) (benchmath.Summary, error) {
 	if len(s.figures[name]) == 0 {
 		return benchmath.Summary{}, missing(name)
 	}
-	return benchmath.AssumeNothing.Summary(benchmath.NewSample(s.figures[name], &benchmath.DefaultThresholds), 0.95), nil
+	sample := benchmath.NewSample(s.figures[name], &benchmath.DefaultThresholds)
+	return benchmath.AssumeNothing.Summary(sample, 0.95), nil
 }
 
 // missing is the name of a figure that was not measured.
