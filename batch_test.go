@@ -81,9 +81,7 @@ func TestBatchesEndWithTheirGrant(t *testing.T) {
 	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
 	take(t, g, 3)
 	clock.step(-time.Second)
-	if _, err := g.Fill(t.Context(), make([]ID, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must(g.Fill(t.Context(), make([]ID, 1)))
 	id, err := g.TryNext()
 	if tick, _ := inTick(t, s, now, id, err); tick != -1000 {
 		t.Errorf("after a step back of a second: tick %d", tick)
@@ -352,9 +350,7 @@ func TestHandleOfAnEarlierTick(t *testing.T) {
 	g := newGenerator(t, Config{Fence: Unguarded(testScheme(t, spec), 0)})
 	h := g.Local()
 	for range 10 {
-		if _, err := h.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(h.Next(t.Context()))
 	}
 	h.tick, h.sure = h.tick-1, 0
 	for range 2 {

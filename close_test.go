@@ -126,10 +126,7 @@ func TestShutdownAfterTheFenceWentOn(t *testing.T) {
 	s := testScheme(t, "twitter")
 	away := errors.New("away")
 	f := &deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}, fail: away}
-	first, err := New(Config{Fence: f})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(New(Config{Fence: f}))
 	if err := first.Close(); !errors.Is(err, away) {
 		t.Fatal(err)
 	}
@@ -169,10 +166,7 @@ func TestShutdownWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
 		f := &stuck{deaf: deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}}, release: make(chan struct{})}
-		g, err := New(Config{Fence: f})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(New(Config{Fence: f}))
 		results := make(chan error, 2)
 		for range 2 {
 			go func() { results <- g.Shutdown(t.Context()) }()

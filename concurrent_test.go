@@ -144,10 +144,7 @@ func TestCloseUnderLoad(t *testing.T) {
 		var mu sync.Mutex
 		var all []ID
 		for range 20 {
-			g, err := New(Config{Fence: fence, Coarse: w.coarse, Lead: 5, MaxWait: time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must(New(Config{Fence: fence, Coarse: w.coarse, Lead: 5, MaxWait: time.Minute}))
 			var wg sync.WaitGroup
 			for range 3 {
 				wg.Go(func() {
@@ -170,14 +167,8 @@ func TestCloseUnderLoad(t *testing.T) {
 			}
 			// The successor starts while calls of the first may still be
 			// running.
-			next, err := New(Config{Fence: fence, Coarse: w.coarse, Lead: 5, MaxWait: time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids, err := w.take(next, 50)
-			if err != nil {
-				t.Fatal(err)
-			}
+			next := must(New(Config{Fence: fence, Coarse: w.coarse, Lead: 5, MaxWait: time.Minute}))
+			ids := must(w.take(next, 50))
 			next.Close()
 			wg.Wait()
 			all = append(all, ids...)
@@ -218,13 +209,10 @@ func TestCoarseIsExactAfterAPause(t *testing.T) {
 
 func TestHandlesEndWithTheirGenerator(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
-		g, err := New(Config{
+		g := must(New(Config{
 			Fence:  Unguarded(testScheme(t, "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0),
 			Coarse: coarse,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		l := g.Local()
 		for range 3000 {
 			must(l.Next(t.Context()))
@@ -308,19 +296,13 @@ func TestOracle(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			draw.Check(t, func(t *draw.T) {
-				s, err := NewScheme(must(ParseLayout(c.spec)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must(NewScheme(must(ParseLayout(c.spec))))
 				clock := newFakeClock()
 				if c.name == "seconds" {
 					clock.wall = clock.wall.AddDate(-6, 0, 0) // its time ended in 2024
 				}
 				node := t.Range(0, s.Nodes()-1)
-				g, err := New(Config{Fence: Unguarded(s, node), Lead: c.lead, Time: clock.now})
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must(New(Config{Fence: Unguarded(s, node), Lead: c.lead, Time: clock.now}))
 				defer g.Close()
 				// the wall clock with its steps, as the oracle sees it
 				g.clock.Raw = true

@@ -127,10 +127,7 @@ func TestCopiedMachine(t *testing.T) {
 				call := door(g)
 				for range 50 {
 					for range 3 {
-						ids, err := call()
-						if err != nil {
-							t.Fatal(err)
-						}
+						ids := must(call())
 						for _, id := range ids {
 							if got, want := f.node(t, id), f.counter.Load(); got != want {
 								t.Fatalf("%s, %s, coarse %v: an ID of resumption %d, after %d", layout, name, coarse,

@@ -288,10 +288,7 @@ func FuzzParseJSON(f *testing.F) {
 		if err := json.Unmarshal([]byte(number), &want); err != nil || int64(id) != want {
 			t.Errorf("%q: got %d, encoding/json says %d, %v", data, id, want, err)
 		}
-		text, err := json.Marshal(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(json.Marshal(id))
 		var again ID
 		if err := json.Unmarshal(text, &again); err != nil || again != id {
 			t.Errorf("%s: got %d, %v, want %d", text, again, err, id)

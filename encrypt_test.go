@@ -17,10 +17,7 @@ import (
 func TestZeroSecret(t *testing.T) {
 	var none Secret
 	_, sparx := NewScheme(Randflake(), &none)
-	rotated, err := ParseLayout("key=2,time=41,node=6,seq=12,cipher=ff1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rotated := must(ParseLayout("key=2,time=41,node=6,seq=12,cipher=ff1"))
 	_, first := NewScheme(rotated, &none, GenerateSecret())
 	_, last := NewScheme(rotated, GenerateSecret(), &none)
 	for name, err := range map[string]error{
@@ -71,10 +68,7 @@ func TestCheckTakesReservedNumbers(t *testing.T) {
 // layout (an eighth of it with -short): the number of the key stands
 // outside of the cipher.
 func TestRotatedKeysDoNotCollide(t *testing.T) {
-	l, err := ParseLayout("key=2,time=12,node=3,seq=5,cipher=ff1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(ParseLayout("key=2,time=12,node=3,seq=5,cipher=ff1"))
 	var keys []*Secret
 	seen := make([]bool, 1<<22)
 	each := int64(1 << 20)
@@ -83,10 +77,7 @@ func TestRotatedKeysDoNotCollide(t *testing.T) {
 	}
 	for n := range 3 {
 		keys = append(keys, must(NewSecret([]byte{byte(n), 15: 9})))
-		s, err := NewScheme(l, keys...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(NewScheme(l, keys...))
 		for raw := range each {
 			id := must(s.Compose(Parts{Tick: raw >> 8, Node: raw >> 5 & 7, Sequence: raw & 31}))
 			if id < 0 || id >= 1<<22 || seen[id] {
@@ -148,10 +139,7 @@ func TestEncryptedIDsShardEvenly(t *testing.T) {
 func TestRandflakeWholeLife(t *testing.T) {
 	s := testScheme(t, "randflake")
 	for _, tick := range []int64{0, 1<<29 - 1, 1 << 29, 1<<29 + 12345, s.MaxTick()} {
-		id, err := s.Compose(Parts{Tick: tick, Node: 131071, Sequence: 131071})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(s.Compose(Parts{Tick: tick, Node: 131071, Sequence: 131071}))
 		if p, err := s.Decode(id); err != nil || p.Tick != tick || p.Node != 131071 || p.Sequence != 131071 {
 			t.Errorf("tick %d decodes to %+v, %v", tick, p, err)
 		}
@@ -177,10 +165,7 @@ func TestEncryptedGenerator(t *testing.T) {
 				g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, Lead: 100, MaxWait: time.Minute})
 				ids := make([]ID, 0, 4000)
 				for range 4 {
-					got, err := w.take(g, 1000)
-					if err != nil {
-						t.Fatal(err)
-					}
+					got := must(w.take(g, 1000))
 					ids = append(ids, got...)
 				}
 				var plain []ID
@@ -213,10 +198,7 @@ func TestEncryptedGoroutines(t *testing.T) {
 		fence := Unguarded(s, 3)
 		var all []ID
 		for range 5 {
-			g, err := New(Config{Fence: fence, Coarse: coarse, Lead: 60, MaxWait: time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must(New(Config{Fence: fence, Coarse: coarse, Lead: 60, MaxWait: time.Minute}))
 			all = append(all, runEncrypted(t, g)...)
 			if err := g.Close(); err != nil {
 				t.Fatal(err)
@@ -274,14 +256,8 @@ func TestRandflakeRefusesOutsideItsGrant(t *testing.T) {
 
 func TestKeysShowThemselvesNowhere(t *testing.T) {
 	const secret = "dffd6021bb2bd5b0af676290809ec3a5"
-	key, err := ParseSecret([]byte(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewScheme(Randflake(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(ParseSecret([]byte(secret)))
+	s := must(NewScheme(Randflake(), key))
 	g := newGenerator(t, Config{Fence: Unguarded(s, 1)})
 	var log strings.Builder
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
@@ -342,10 +318,7 @@ func TestSchemesAndKeysFit(t *testing.T) {
 		{"key=1,time=41,seq=12,cipher=ff1", []*Secret{a, nil}, ErrKey},
 		{"key=1,time=41,seq=12,cipher=ff1", []*Secret{a, b, a}, ErrKey},
 	} {
-		l, err := ParseLayout(c.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(ParseLayout(c.spec))
 		if _, err := NewScheme(l, c.keys...); !errors.Is(err, c.want) {
 			t.Errorf("%s with %d keys: %v", c.spec, len(c.keys), err)
 		}

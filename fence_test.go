@@ -13,11 +13,7 @@ import (
 // grant asks a fence, which has to answer.
 func grant(t *testing.T, f Fence, after int64) Grant {
 	t.Helper()
-	g, err := f.Grant(t.Context(), after)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must(f.Grant(t.Context(), after))
 }
 
 // A bare number takes the first and the last node of a layout, and no other
@@ -178,10 +174,7 @@ func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
 	// wrong, and no duplicate comes of it.
 	f.set(Grant{Node: 1, From: now - 4000, Until: now + 2000}, nil)
 	clock.step(2 * time.Second)
-	id, err := g.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(g.Next(t.Context()))
 	clock.step(-1500 * time.Millisecond)
 	ids = append(append(ids, id), takeSome(g, 5)...)
 	checkUnique(t, ids)

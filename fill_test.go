@@ -354,18 +354,9 @@ func TestLinearIDsAreThoseOfPieces(t *testing.T) {
 		"time=39,seq=8,node=16,first=1,tick=10ms", "time=41,node=10,seq=12,first=7,last=9",
 		"time=41,node=10,rollback=2,seq=10,last=1000",
 	} {
-		l, err := ParseLayout(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := NewScheme(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h, err := newHold(s, here, Grant{Node: 3, From: 1000, Until: s.MaxTick() + 1}.norm(s.layout), 1000, 1000, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(ParseLayout(spec))
+		s := must(NewScheme(l))
+		h := must(newHold(s, here, Grant{Node: 3, From: 1000, Until: s.MaxTick() + 1}.norm(s.layout), 1000, 1000, 0))
 		for _, tr := range h.tracks {
 			if tr.form != linear {
 				t.Fatalf("%s: form %d", spec, tr.form)

@@ -52,10 +52,7 @@ func TestOneFenceServesOneGenerator(t *testing.T) {
 	ids := take(t, g1, 5000)
 	g1.Close()
 	clock.step(-time.Hour)
-	g2, err := New(Config{Fence: f, Time: clock.now, Lead: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g2 := must(New(Config{Fence: f, Time: clock.now, Lead: 100}))
 	defer g2.Close()
 	_, err = g2.TryNext()
 	if w := isReason(t, err, ErrExhausted); !w.Behind {
@@ -123,10 +120,7 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	s := testScheme(t, "time=33,seq=30,tick=100ms,epoch=2020-01-01")
 	now := s.Layout().TickOf(newFakeClock().wall)
-	h, err := newHold(s, here, Grant{From: now, Until: now + 10}.norm(s.layout), now, now+3_000_000_000, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(newHold(s, here, Grant{From: now, Until: now + 10}.norm(s.layout), now, now+3_000_000_000, 0))
 	if got := h.until(); got > now+10 {
 		t.Errorf("the hold ends at %d, and the grant at %d", got, now+10)
 	}
@@ -209,10 +203,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 		if n != 2 || err == nil {
 			t.Errorf("Fill made %d: %v; want the 2 of the next tick", n, err)
 		}
-		none, err := New(Config{Fence: Unguarded(s, 2), MaxWait: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		none := must(New(Config{Fence: Unguarded(s, 2), MaxWait: -1}))
 		defer none.Close()
 		take(t, none, 2)
 		if _, err := none.Next(t.Context()); !errors.Is(err, ErrExhausted) {
@@ -244,10 +235,7 @@ func TestLostGrantHeals(t *testing.T) {
 		}
 		clock.advance(3 * time.Millisecond)
 		f.set(Grant{Node: 3, From: now - 50, Until: now + 2000}, nil)
-		id, err := g.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(g.Next(t.Context()))
 		ids = append(ids, id)
 		ids = append(ids, take(t, g, 99)...)
 		if p, _ := s.Decode(ids[199]); p.Node != 3 {
@@ -343,10 +331,7 @@ func TestAheadUsesUpNoID(t *testing.T) {
 			t.Errorf("ahead by %v after one ID", g.Ahead())
 		}
 	}
-	last, err := s.Decode(ids[len(ids)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := must(s.Decode(ids[len(ids)-1]))
 	for range 3 {
 		if got, want := g.Ahead(), last.Time.Sub(now); got != want || want <= 0 {
 			t.Errorf("ahead by %v, and the last ID by %v", got, want)

@@ -151,10 +151,7 @@ func (f *script) grants() []Grant {
 
 func newGenerator(t testing.TB, c Config) *Generator {
 	t.Helper()
-	g, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(New(c))
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -221,10 +218,7 @@ func checkInside(t testing.TB, s *Scheme, ids []ID, grants []Grant) {
 	t.Helper()
 	l := s.Layout()
 	for _, id := range ids {
-		p, err := s.Decode(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(s.Decode(id))
 		ok := slices.ContainsFunc(grants, func(g Grant) bool {
 			first, last := g.FirstSeq, g.LastSeq
 			if first == 0 && last == 0 {

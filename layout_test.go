@@ -88,10 +88,7 @@ func TestEndOfLife(t *testing.T) {
 		},
 		{"node=9,time=41,tag=3,epoch=2020-01-01", "2089-09-06T15:47:35.552Z", "", ""},
 	} {
-		l, err := ParseLayout(c.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(ParseLayout(c.spec))
 		check := func(what string, got time.Time, ok bool, want string) {
 			if want == "" {
 				if ok {
@@ -99,10 +96,7 @@ func TestEndOfLife(t *testing.T) {
 				}
 				return
 			}
-			w, err := time.Parse(time.RFC3339Nano, want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must(time.Parse(time.RFC3339Nano, want))
 			if !ok || !got.Equal(w) {
 				t.Errorf("%s: %s %v %v, want %v", c.spec, what, got, ok, w)
 			}
@@ -206,10 +200,7 @@ func FuzzParseLayout(f *testing.F) {
 // TestRangeAfterTheEnd checks that no ID is in a range after the end of a
 // layout of 63 bits.
 func TestRangeAfterTheEnd(t *testing.T) {
-	s, err := NewScheme(Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(NewScheme(Default()))
 	end := s.Layout().EndOfLife()
 	if lo, hi, err := s.Range(end, end.Add(time.Hour)); err != nil || lo < hi {
 		t.Errorf("from %d up to %d, %v", lo, hi, err)

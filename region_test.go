@@ -69,11 +69,7 @@ func drawRegion(t *draw.T, l Layout) Region {
 }
 
 func schemeOf(t *draw.T, l Layout) *Scheme {
-	s, err := NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must(NewScheme(l))
 }
 
 func TestMeetAgainstAllIDs(t *testing.T) {
@@ -108,10 +104,7 @@ func compareWithAllIDs(t *draw.T, a, b Region) (meet bool) {
 			lowest, both = uint64(id), true
 		}
 	}
-	got, err := Meet(a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(Meet(a, b))
 	if (got != nil) != both || both && uint64(got.ID) != lowest {
 		t.Fatalf("%+v and %+v: got %+v; want %t, %d", a, b, got, both, lowest)
 	}
@@ -165,10 +158,7 @@ func idsIn(t *draw.T, r Region) map[ID]bool {
 	s := schemeOf(t, r.Layout)
 	ids := map[ID]bool{}
 	for n := range int64(1) << s.layout.Width() {
-		p, err := s.Decode(ID(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(s.Decode(ID(n)))
 		if r.Nodes != (NodeRange{}) && (p.Node < r.Nodes.From || p.Node >= r.Nodes.Until) {
 			continue
 		}

@@ -117,10 +117,7 @@ func checkRanges(t *testing.T, s *Scheme, ids []ID) {
 	l := s.Layout()
 	for from := range s.MaxTick() + 1 {
 		for to := from; to <= s.MaxTick()+1; to++ {
-			ranges, err := s.Ranges(l.TimeOf(from), l.TimeOf(to), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ranges := must(s.Ranges(l.TimeOf(from), l.TimeOf(to), nil))
 			var before ID
 			found := map[ID]bool{}
 			for lo, hi := range ranges {
@@ -182,9 +179,7 @@ func TestHotRange(t *testing.T) {
 			rows, total := make([]int, 32), 0
 			for range 100 {
 				for _, g := range generators {
-					if _, err := g.Fill(t.Context(), dst); err != nil {
-						t.Fatal(err)
-					}
+					must(g.Fill(t.Context(), dst))
 					for _, id := range dst {
 						if uint64(id^dst[0])>>58 != 0 {
 							t.Fatal("a batch of a tick lies in two ranges")
@@ -325,10 +320,7 @@ func TestRangesWithin(t *testing.T) {
 	} {
 		var got [][2]ID
 		s := testScheme(t, spec)
-		ranges, err := s.Ranges(s.layout.Epoch, s.layout.Epoch.Add(time.Hour), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ranges := must(s.Ranges(s.layout.Epoch, s.layout.Epoch.Add(time.Hour), nil))
 		for lo, hi := range ranges {
 			got = append(got, [2]ID{lo, hi})
 		}
@@ -354,17 +346,13 @@ func BenchmarkNextForms(b *testing.B) {
 			name := fmt.Sprintf("%s/coarse=%t", c.name, coarse)
 			b.Run(name, func(b *testing.B) {
 				for b.Loop() {
-					if _, err := g.Next(ctx); err != nil {
-						b.Fatal(err)
-					}
+					must(g.Next(ctx))
 				}
 			})
 			if s.tagBits > 0 {
 				b.Run(name+"/for", func(b *testing.B) {
 					for b.Loop() {
-						if _, err := g.NextFor(ctx, 3); err != nil {
-							b.Fatal(err)
-						}
+						must(g.NextFor(ctx, 3))
 					}
 				})
 			}

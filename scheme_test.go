@@ -13,19 +13,12 @@ import (
 
 func testScheme(t testing.TB, spec string) *Scheme {
 	t.Helper()
-	l, err := ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(ParseLayout(spec))
 	var keys []*Secret
 	if l.Cipher != Plain {
 		keys = append(keys, must(NewSecret([]byte("0123456789abcdef"))))
 	}
-	s, err := NewScheme(l, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must(NewScheme(l, keys...))
 }
 
 func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
@@ -166,10 +159,7 @@ func FuzzComposeDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := NewScheme(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(NewScheme(l))
 		id, err := s.Compose(Parts{Tick: tick, Node: node, Sequence: seq})
 		if err != nil {
 			return
@@ -183,15 +173,8 @@ func FuzzComposeDecode(f *testing.F) {
 
 func TestNodesWith(t *testing.T) {
 	parse := func(spec string) *Scheme {
-		l, err := ParseLayout(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := NewScheme(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		l := must(ParseLayout(spec))
+		return must(NewScheme(l))
 	}
 	three := parse("time=41,region=2,datacenter=3,worker=5,seq=12")
 	for _, c := range []struct {

@@ -13,9 +13,7 @@ import (
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // A pod's token is read anew for each request, because Kubernetes replaces
@@ -37,14 +35,8 @@ func TestInCluster(t *testing.T) {
 	write(t, filepath.Join(dir, "ca.crt"), string(s.config().CA))
 	write(t, filepath.Join(dir, "namespace"), "ids\n")
 	write(t, filepath.Join(dir, "token"), "old\n")
-	c, err := inCluster(func(n string) string { return env[n] }, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := New(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(inCluster(func(n string) string { return env[n] }, dir))
+	st := must(New(c, nil))
 	says(swap(t, st, "", record("a")), "401")
 	write(t, filepath.Join(dir, "token"), "token\n")
 	if err := swap(t, st, "", record("a")); err != nil {

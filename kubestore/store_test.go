@@ -18,11 +18,7 @@ import (
 
 func open(t *testing.T, s *server) *Store {
 	t.Helper()
-	st, err := New(s.config(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
+	return must(New(s.config(), nil))
 }
 
 func TestConformance(t *testing.T) {
@@ -59,9 +55,7 @@ func on(method string) func(*http.Request) bool {
 func TestConflicts(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swap(t, st, "", record("a")))
 	if err := swap(t, st, "other", record("b")); !errors.Is(err, store.ErrLost) {
 		t.Error("of another nonce: ", err)
 	}
@@ -83,9 +77,7 @@ func TestConflicts(t *testing.T) {
 func TestPausesBetweenConflicts(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swap(t, st, "", record("a")))
 	writes := 0
 	s.during(func(r *http.Request) bool {
 		if r.Method == http.MethodPut {
@@ -131,9 +123,7 @@ func (s *server) change(change func(*object)) *status {
 func TestDeletedObject(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swap(t, st, "", record("a")))
 	name, put := objectName(record("").Key), on(http.MethodPut)
 	s.set(func() {
 		s.answer = func(r *http.Request) *status {
@@ -157,9 +147,7 @@ func TestDeletedObject(t *testing.T) {
 func TestVersionOfAnotherWrite(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swap(t, st, "", record("a")))
 	s.set(func() {
 		s.version--
 		if refusal := s.change(func(o *object) { *o = objectOf(record("b")) }); refusal != nil {
@@ -177,14 +165,10 @@ func TestLostAnswers(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
 		s := newServer(t)
 		st := open(t, s)
-		if _, err := st.Identity(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		must(st.Identity(t.Context(), ""))
 		old := ""
 		if method == http.MethodPut {
-			if err := swap(t, st, "", record("a")); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, swap(t, st, "", record("a")))
 			old = "a"
 		}
 		s.set(func() { s.lose = on(method) })
@@ -236,16 +220,12 @@ func TestVersionFalls(t *testing.T) {
 	s := newServer(t)
 	st, other := open(t, s), open(t, s)
 	before := identity(t, st)
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swap(t, st, "", record("a")))
 	if id := identity(t, other); id != before {
 		t.Errorf("two programs see %q and %q", before, id)
 	}
 	s.set(func() { s.version -= 500 })
-	if err := swap(t, st, "a", record("b")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swap(t, st, "a", record("b")))
 	after := identity(t, st)
 	if after == before {
 		t.Error("the identity stayed over a fallen version")
@@ -253,9 +233,7 @@ func TestVersionFalls(t *testing.T) {
 	if id := identity(t, other); id != after {
 		t.Errorf("the other program sees %q, not %q", id, after)
 	}
-	if err := swap(t, st, "b", record("c")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swap(t, st, "b", record("c")))
 	if err := st.noteVersion(version(1400), "1300"); err != nil { // a write that was sent before the restore ends late
 		t.Fatal(err)
 	}
@@ -280,17 +258,12 @@ func identity(t *testing.T, st *Store) string {
 // A program that only looks writes nothing.
 func TestReadOnly(t *testing.T) {
 	s := newServer(t)
-	looks, err := New(s.config(), &Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	looks := must(New(s.config(), &Options{ReadOnly: true}))
 	if _, err := looks.Get(t.Context(), []store.Key{record("").Key}); !errors.Is(err, store.ErrReadOnly) {
 		t.Error(err)
 	}
 	st := open(t, s)
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swap(t, st, "", record("a")))
 	s.set(func() { s.sent = nil })
 	if r, err := looks.Get(t.Context(), []store.Key{record("").Key}); err != nil || r[0].Label != "pod-7" {
 		t.Error(r, err)
@@ -334,9 +307,7 @@ func TestRefusals(t *testing.T) {
 func TestForeignObject(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swap(t, st, "", record("a")))
 	s.set(func() { s.change(func(o *object) { o.Metadata.Annotations = nil }) })
 	for _, err := range []error{swap(t, open(t, s), "a", record("b")), swap(t, open(t, s), "", record("b"))} {
 		if err == nil || !strings.Contains(err.Error(), "was not made by this store") {
@@ -374,5 +345,21 @@ func TestNames(t *testing.T) {
 				t.Errorf("%+v became %+v, %v", r, got, err)
 			}
 		}
+	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

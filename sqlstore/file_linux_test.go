@@ -14,12 +14,8 @@ func TestFileCheck(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	write := func() {
 		t.Helper()
-		if err := os.WriteFile(path+".new", []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path+".new", []byte("x"), 0o600))
+		noError(t, os.Rename(path+".new", path))
 	}
 	if _, err := openFile(path); err == nil {
 		t.Error("a file that is not there was opened")
@@ -36,9 +32,7 @@ func TestFileCheck(t *testing.T) {
 	if again, err := openFile(path); err != nil || again.number != id {
 		t.Errorf("the same file has the identities %s and %s, %v", id, again.number, err)
 	}
-	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte("changed"), 0o600))
 	if err := f.checkFiles(files{}); err != nil || f.number != id {
 		t.Errorf("the same file with other content: %v, identity %s, was %s", err, f.number, id)
 	}
@@ -50,9 +44,7 @@ func TestFileCheck(t *testing.T) {
 	if g, err := openFile(path); err != nil || g.number == id {
 		t.Errorf("another file has the same identity %s, %v", id, err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(path))
 	if err := f.checkFiles(files{}); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "deleted") {
 		t.Errorf("no file at the path: %v", err)
 	}
@@ -61,9 +53,7 @@ func TestFileCheck(t *testing.T) {
 func TestSides(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.WriteFile(path+suffix, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path+suffix, nil, 0o600))
 	}
 	f, err := openFile(path)
 	if err != nil {
@@ -77,19 +67,13 @@ func TestSides(t *testing.T) {
 		if err := f.checkFiles(used); err != nil {
 			t.Errorf("nothing changed: %v", err)
 		}
-		if err := os.WriteFile(path+".new", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(path + suffix); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path+".new", nil, 0o600))
+		noError(t, os.Remove(path+suffix))
 		if err := f.checkFiles(used); !errors.Is(err, store.ErrReplaced) ||
 			!strings.Contains(err.Error(), suffix+" was deleted") {
 			t.Errorf("%s was deleted: %v", suffix, err)
 		}
-		if err := os.Rename(path+".new", path+suffix); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Rename(path+".new", path+suffix))
 		if err := f.checkFiles(used); !errors.Is(err, store.ErrReplaced) ||
 			!strings.Contains(err.Error(), suffix+" is another one") {
 			t.Errorf("%s is another one: %v", suffix, err)

@@ -10,9 +10,7 @@ import (
 // that are late.
 func TestWitnessKeepsTheHighest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
-	if err := os.WriteFile(path, nil, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, nil, 0o640))
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -28,14 +26,10 @@ func TestWitnessKeepsTheHighest(t *testing.T) {
 	}
 	note := func(w *file, id string, count int64) {
 		t.Helper()
-		if err := w.noteCount(id, count); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.noteCount(id, count))
 	}
 	check("a", 0, false)
-	if err := w.beginWitness("a", 5); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.beginWitness("a", 5))
 	check("a", 5, true)
 	for _, count := range []int64{8, 7, 6, 9, 10} {
 		note(w, "a", count)
@@ -48,9 +42,15 @@ func TestWitnessKeepsTheHighest(t *testing.T) {
 		check("a", count, true)
 	}
 	check("b", 0, false)
-	if err := other.beginWitness("b", 3); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, other.beginWitness("b", 3))
 	note(w, "a", 60) // of the database of before
 	check("b", 3, true)
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -11,14 +11,8 @@ import (
 // writesOf returns how often a state file says that it was written.
 func writesOf(t *testing.T, path string) int64 {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := decodeState(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(path))
+	s := must(decodeState(data))
 	return s.writes
 }
 
@@ -44,21 +38,15 @@ func TestFileCountsOn(t *testing.T) {
 	if err == nil {
 		_, err = lock.WriteAt(make([]byte, countLen+1), 0) // the count is not synced
 	}
-	if err := errors.Join(err, lock.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err, lock.Close()))
 	f = openState(t, path, s, 3)
 	grant(t, f, 20_000)
 	kill(t, f)
 	if n := writesOf(t, path); n != 6 {
 		t.Errorf("written a sixth time after the lock had lost its count, and it says %d", n)
 	}
-	if err := os.WriteFile(path, older, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := Reset(path, s, 3, s.Layout().TimeOf(40_000)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, older, 0o644))
+	noError(t, Reset(path, s, 3, s.Layout().TimeOf(40_000)))
 	if n := writesOf(t, path); n != 7 {
 		t.Errorf("written a seventh time over an older copy, and it says %d", n)
 	}
@@ -71,14 +59,9 @@ func TestCountsOfWrites(t *testing.T) {
 		"": 0, "7\n": 0, strings.Repeat("0", 19) + "7\n": 7, strings.Repeat("0", 19) + "7x": 0,
 		strings.Repeat("9", 20) + "\n": 0, "9223372036854775807\n\n": 0, "09223372036854775807\n": 1<<63 - 1,
 	} {
-		file, err := os.Create(filepath.Join(t.TempDir(), "lock"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(os.Create(filepath.Join(t.TempDir(), "lock")))
 		defer file.Close()
-		if _, err := file.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
+		must(file.WriteString(text))
 		if got := countedWrites(file); got != want {
 			t.Errorf("%q counts as %d, not %d", text, got, want)
 		}
@@ -87,9 +70,7 @@ func TestCountsOfWrites(t *testing.T) {
 	state := newState(s, 3)
 	state.writes = -1
 	path := filepath.Join(t.TempDir(), "node")
-	if err := os.WriteFile(path, state.encode(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, state.encode(), 0o644))
 	if f, err := File(path, s, 3); !errors.Is(err, ErrUnusable) {
 		t.Errorf("written less than never: %v, %v", f, err)
 	}

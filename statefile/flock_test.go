@@ -13,24 +13,17 @@ import (
 func TestLockIsLookedAtAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node.lock")
 	open := func() *os.File {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644))
 		t.Cleanup(func() { file.Close() })
 		return file
 	}
 	first := open()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(path))
 	if lockOpen(first) == nil {
 		t.Error("a deleted file was locked")
 	}
 	second := open()
-	if err := lockOpen(second); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, lockOpen(second))
 	if lockOpen(first) == nil {
 		t.Error("two locks: on a file, and on the one that it replaced")
 	}

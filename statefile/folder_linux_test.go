@@ -17,9 +17,7 @@ import (
 func slowDisk(t *testing.T, path string) (answer func()) {
 	t.Helper()
 	pipe := path + ".new"
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Mkfifo(pipe, 0o600))
 	answer = func() {
 		disk, err := os.OpenFile(pipe, os.O_RDWR, 0)
 		if errors.Is(err, os.ErrNotExist) {
@@ -29,9 +27,7 @@ func slowDisk(t *testing.T, path string) (answer func()) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { disk.Close() })
-		if err := os.Remove(pipe); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Remove(pipe))
 	}
 	t.Cleanup(answer) // or a test that failed would wait for the write for ever
 	return answer
@@ -53,10 +49,7 @@ func TestFolderSlowSync(t *testing.T) {
 	path := filepath.Join(dir, "0")
 	floor := func() int64 {
 		t.Helper()
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(path))
 		return must(decodeState(data)).until
 	}
 	f := openDir(t, dir, s, firstNode)

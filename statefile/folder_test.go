@@ -18,10 +18,7 @@ import (
 
 func openDir(t testing.TB, dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) *Fence {
 	t.Helper()
-	f, err := Folder(dir, s, nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(Folder(dir, s, nodes))
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -90,9 +87,7 @@ func TestFolderTakesNodesAheadLast(t *testing.T) {
 	dir := t.TempDir()
 	for node, ahead := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Hour} {
 		path := filepath.Join(dir, strconv.Itoa(node))
-		if err := Reset(path, s, int64(node), time.Now().Add(ahead)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Reset(path, s, int64(node), time.Now().Add(ahead)))
 	}
 	for _, want := range []int64{3, 1, 2, 0} {
 		if f := openDir(t, dir, s, snowfence.NodeRange{Until: 4}); f.state.node != want {
@@ -106,17 +101,10 @@ func TestFolderTakesNodesAheadLast(t *testing.T) {
 func TestFolderHasOneLayout(t *testing.T) {
 	plain, other := testScheme(t, "twitter"), testScheme(t, "bwmarrin")
 	keys := []*snowfence.Secret{snowfence.GenerateSecret(), snowfence.GenerateSecret()}
-	layout, err := snowfence.ParseLayout("key=1,time=33,node=8,seq=10,epoch=2025-01-01,tick=1s,cipher=ff1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := must(snowfence.ParseLayout("key=1,time=33,node=8,seq=10,epoch=2025-01-01,tick=1s,cipher=ff1"))
 	keyed := func(keys ...*snowfence.Secret) *snowfence.Scheme {
 		t.Helper()
-		s, err := snowfence.NewScheme(layout, keys...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return must(snowfence.NewScheme(layout, keys...))
 	}
 	for _, c := range []struct{ first, then *snowfence.Scheme }{{plain, other}, {keyed(keys[0]), keyed(keys[1])}} {
 		dir := t.TempDir()
@@ -148,9 +136,7 @@ func TestFolderDamaged(t *testing.T) {
 		dir := t.TempDir()
 		kill(t, openDir(t, dir, s, snowfence.NodeRange{}))
 		path := filepath.Join(dir, "0")
-		if err := harm(path); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, harm(path))
 		_, err := Folder(dir, s, snowfence.NodeRange{})
 		if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", name, err)
@@ -174,20 +160,14 @@ func TestFolderThatIsBlocked(t *testing.T) {
 	for _, name := range []string{"folder.lock", "7", "0.new"} {
 		dir = t.TempDir()
 		blocks = filepath.Join(dir, name)
-		if err := os.Mkdir(blocks, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(blocks, 0o755))
 		if f, err := Folder(dir, s, snowfence.NodeRange{}); f != nil || err == nil {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
-		if err := os.Remove(blocks); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Remove(blocks))
 		kill(t, openDir(t, dir, s, first))
 	}
-	if err := os.Mkdir(blocks, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(blocks, 0o755))
 	kill(t, openDir(t, dir, s, first)) // it was written before
 	if g, err := Open(dir); err == nil {
 		t.Errorf("a generator without a grant: %v", g)
@@ -197,18 +177,12 @@ func TestFolderThatIsBlocked(t *testing.T) {
 // A lock of the folder that stays is reported.
 func TestFolderWaitsForTheFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder.lock")
-	lock, err := lockFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := must(lockFile(path))
 	if _, err := lockWithin(path, 20*time.Millisecond); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("a folder that stays locked: %v", err)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { lock.Close() })
-	again, err := lockWithin(path, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must(lockWithin(path, time.Hour))
 	again.Close()
 }
 
@@ -217,10 +191,7 @@ func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	var all []snowfence.ID
 	for range 3 {
-		g, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(Open(dir))
 		for range 5000 {
 			all = append(all, must(g.Next(t.Context())))
 		}
@@ -237,9 +208,7 @@ func TestOpen(t *testing.T) {
 	g := must(Open(dir))
 	must(g.Next(t.Context()))
 	blocks := filepath.Join(dir, "0.new") // a folder where the next write begins
-	if err := os.Mkdir(blocks, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(blocks, 0o755))
 	if err := g.Close(); err == nil {
 		t.Error("a node is free, and the file does not say so")
 	}
@@ -258,14 +227,9 @@ func TestFolderProcesses(t *testing.T) {
 	}
 	start := func() one {
 		cmd := again("-test.run=^TestFolderChild$", "--", "dir", dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must(cmd.StdoutPipe())
 		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, cmd.Start())
 		return one{cmd, bufio.NewScanner(out)}
 	}
 	seen := map[string]bool{}
@@ -317,10 +281,7 @@ func TestFolderChild(t *testing.T) {
 	if len(args) < 3 || args[len(args)-2] != "dir" {
 		return
 	}
-	g, err := Open(args[len(args)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(Open(args[len(args)-1]))
 	for {
 		id, err := g.Next(t.Context())
 		if err != nil {

@@ -21,26 +21,15 @@ var firstNode = snowfence.NodeRange{From: 0, Until: 1}
 func TestFolderStoppedProcessKeepsItsNode(t *testing.T) {
 	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
 	cmd := again("-test.run=^TestFolderChild$", "--", "dir", dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must(cmd.StdoutPipe())
+	noError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(bufio.NewReader(out).ReadString('\n'))
+	noError(t, cmd.Process.Signal(syscall.SIGSTOP))
 	if f, err := Folder(dir, s, firstNode); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("the node of a stopped process: %v, %v", f, err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	openDir(t, dir, s, firstNode)
 }
@@ -51,15 +40,11 @@ func TestFolderChildrenDoNotKeepANode(t *testing.T) {
 	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
 	f := openDir(t, dir, s, firstNode)
 	child := exec.Command("sleep", "600")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, child.Start())
 	t.Cleanup(func() {
 		_ = child.Process.Kill()
 		_ = child.Wait()
 	})
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, f.Close())
 	openDir(t, dir, s, firstNode)
 }

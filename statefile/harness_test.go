@@ -47,23 +47,13 @@ func must[T any](v T, err error) T {
 
 func testScheme(t testing.TB, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	l := must(snowfence.ParseLayout(spec))
+	return must(snowfence.NewScheme(l, keys...))
 }
 
 func newGenerator(t testing.TB, c snowfence.Config) *snowfence.Generator {
 	t.Helper()
-	g, err := snowfence.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(snowfence.New(c))
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -75,11 +65,7 @@ func newGenerator(t testing.TB, c snowfence.Config) *snowfence.Generator {
 // part is SequencePart of a file that has it.
 func part(t testing.TB, f *Fence, first, last int64) snowfence.Fence {
 	t.Helper()
-	p, err := f.SequencePart(first, last)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must(f.SequencePart(first, last))
 }
 
 // takeSome returns up to n IDs from TryNext.
@@ -134,4 +120,12 @@ func named(t *testing.T, path string, s fileState) []byte {
 		t.Fatal(err)
 	}
 	return s.encode()
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -27,24 +27,17 @@ func TestFileWithoutItsLock(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "node")
 		f := openState(t, path, s, 5)
 		grant(t, f, 1000)
-		older, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		older := must(os.ReadFile(path))
 		last := grant(t, f, 50_000)
 		kill(t, f)
-		if err := errors.Join(os.WriteFile(path, older, 0o644), harm(path)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(os.WriteFile(path, older, 0o644), harm(path)))
 		for range 2 { // the lock is there after the first time
 			f, err := File(path, s, 5)
 			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "--state-after") {
 				t.Fatalf("%s: %v, %v", name, f, err)
 			}
 		}
-		if err := Reset(path, s, 5, s.Layout().TimeOf(last.Until)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Reset(path, s, 5, s.Layout().TimeOf(last.Until)))
 		f = openState(t, path, s, 5)
 		if g := grant(t, f, 1); g.From < last.Until {
 			t.Errorf("%s: granted from %d, and until %d before", name, g.From, last.Until)
@@ -58,18 +51,13 @@ func TestFolderMovedAway(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := filepath.Join(t.TempDir(), "ids")
 	open := func() *Fence {
-		f, err := Folder(dir, s, snowfence.NodeRange{Until: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(Folder(dir, s, snowfence.NodeRange{Until: 1}))
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
 	first := open()
 	g := grant(t, first, 1000)
-	if err := os.Rename(dir, dir+".old"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Rename(dir, dir+".old"))
 	if _, err := first.Grant(t.Context(), g.Until); !errors.Is(err, ErrUnusable) {
 		t.Errorf("after the folder was moved: %v", err)
 	}

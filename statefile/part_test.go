@@ -147,9 +147,7 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 					return
 				}
 				i := t.Int(0, len(used)-1)
-				if err := used[i].Close(); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, used[i].Close())
 				used = append(used[:i], used[i+1:]...)
 			},
 			// Crashes.
@@ -157,9 +155,7 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 				for _, u := range f.bound {
 					forget(u)
 				}
-				if err := f.Close(); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, f.Close())
 				f, used = nil, nil
 			},
 			// Steps the clock.
@@ -175,9 +171,7 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 		for _, u := range f.bound {
 			forget(u)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.Close())
 	})
 }
 
@@ -214,9 +208,7 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 		t.Errorf("without its slice: holds %+v", g)
 	}
 	kill(t, f)
-	if err := Reset(path, s, 3, clock.wall); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Reset(path, s, 3, clock.wall))
 	f = openState(t, path, s, 3)
 	if _, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, ErrUnusable) {
 		t.Errorf("begun anew, a good file keeps its slice: %v", err)

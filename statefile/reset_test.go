@@ -16,10 +16,7 @@ import (
 func stateRun(t *testing.T, path string, s *snowfence.Scheme, clock *fakeClock) []snowfence.ID {
 	t.Helper()
 	f := openState(t, path, s, 1)
-	g, err := snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1}))
 	ids := takeSome(g, 1<<20)
 	kill(t, f)
 	return ids
@@ -27,18 +24,12 @@ func stateRun(t *testing.T, path string, s *snowfence.Scheme, clock *fakeClock) 
 
 func takeFile(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must(os.ReadFile(path))
 }
 
 func putFile(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, data, 0o644))
 }
 
 // Whatever happened to a state file while no program ran, its node makes
@@ -60,9 +51,7 @@ func TestFileIsBegunAnew(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "node")
 			clock := newFakeClock()
 			f := openState(t, path, s, 1)
-			if _, err := f.Grant(t.Context(), 0); err != nil {
-				t.Fatal(err)
-			}
+			must(f.Grant(t.Context(), 0))
 			kill(t, f)
 			copied := takeFile(t, path)
 			var all []snowfence.ID
@@ -79,14 +68,9 @@ func TestFileIsBegunAnew(t *testing.T) {
 					"with a time after all their IDs (when they stopped, plus their lead): statefile.Reset") {
 				t.Fatalf("%v", err)
 			}
-			if err := Reset(path, s, 1, stopped.Add(900*time.Millisecond)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, Reset(path, s, 1, stopped.Add(900*time.Millisecond)))
 			f = openState(t, path, s, 1)
-			g, err := snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must(snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1}))
 			if id, err := g.TryNext(); err == nil {
 				t.Errorf("%d before the time", id)
 			}
@@ -206,14 +190,9 @@ func TestFileReleaseThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	clock := newFakeClock()
 	f := openState(t, path, s, 1)
-	first, err := snowfence.New(snowfence.Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(snowfence.New(snowfence.Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1}))
 	all := takeSome(first, 40_000)
-	if err := os.Mkdir(path+".new", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(path+".new", 0o755))
 	if err := first.Close(); err == nil {
 		t.Error("closed although the file cannot be written")
 	}

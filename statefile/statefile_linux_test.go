@@ -11,13 +11,8 @@ import (
 func TestRefusedLock(t *testing.T) {
 	const onlyPath = 0x200000 // O_PATH
 	path := filepath.Join(t.TempDir(), "node.lock")
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.OpenFile(path, onlyPath, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, nil, 0o644))
+	file := must(os.OpenFile(path, onlyPath, 0))
 	defer file.Close()
 	if lockOpen(file) == nil {
 		t.Error("a file was locked that flock refused")

@@ -14,10 +14,7 @@ import (
 
 func openState(t testing.TB, path string, s *snowfence.Scheme, node int64) *Fence {
 	t.Helper()
-	f, err := File(path, s, node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(File(path, s, node))
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -26,9 +23,7 @@ func openState(t testing.TB, path string, s *snowfence.Scheme, node int64) *Fenc
 // back.
 func kill(t testing.TB, f *Fence) {
 	t.Helper()
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, f.Close())
 }
 
 // again runs this test binary once more: by the same emulator, where
@@ -57,9 +52,7 @@ func TestFileIsForOne(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "child: refused") {
 		t.Errorf("a second process: %v: %s", err, out)
 	}
-	if _, err := g.Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(g.Next(t.Context()))
 	g.Close()
 	kill(t, f)
 	for _, c := range []struct {
@@ -85,17 +78,11 @@ func TestFileUnderOtherNames(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "node"), filepath.Join(dir, "link")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Symlink(path, link))
 	other := filepath.Join(dir, "folder")
-	if err := os.Symlink(dir, other); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Symlink(dir, other))
 	f := openState(t, path, s, 5)
-	if _, err := f.Grant(t.Context(), 1000); err != nil {
-		t.Fatal(err)
-	}
+	must(f.Grant(t.Context(), 1000))
 	for _, name := range []string{link, filepath.Join(other, "node"), filepath.Join(other, "link")} {
 		if _, err := File(name, s, 5); !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("under the name %s: %v", name, err)
@@ -106,16 +93,12 @@ func TestFileUnderOtherNames(t *testing.T) {
 	if g.ownShare.from <= 1000 {
 		t.Errorf("through the link it starts at %d", g.ownShare.from)
 	}
-	if _, err := g.Grant(t.Context(), 5000); err != nil {
-		t.Fatal(err)
-	}
+	must(g.Grant(t.Context(), 5000))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v, %v", info.Mode(), err)
 	}
 	kill(t, g)
-	if err := os.Link(path, filepath.Join(dir, "hard")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Link(path, filepath.Join(dir, "hard")))
 	if _, err := File(path, s, 5); !errors.Is(err, ErrUnusable) {
 		t.Errorf("with a hard link: %v", err)
 	}
@@ -143,9 +126,7 @@ func TestFileDamaged(t *testing.T) {
 	good := named(t, path, fileState{layout: s.Fingerprint(), node: 5, until: 123456789})
 	try := func(data []byte) error {
 		t.Helper()
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, data, 0o644))
 		f, err := File(path, s, 5)
 		if err == nil {
 			defer f.Close()
@@ -155,9 +136,7 @@ func TestFileDamaged(t *testing.T) {
 		}
 		return err
 	}
-	if err := try(good); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, try(good))
 	for n := range good {
 		if err := try(good[:n]); !errors.Is(err, ErrUnusable) {
 			t.Errorf("cut off after %d bytes: %v", n, err)
@@ -181,9 +160,7 @@ func TestFileDamaged(t *testing.T) {
 		}
 	}
 	os.Remove(path)
-	if err := os.Mkdir(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(path, 0o755))
 	if _, err := File(path, s, 5); err == nil {
 		t.Error("a folder in the file's place is no error")
 	}

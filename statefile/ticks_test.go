@@ -16,11 +16,7 @@ import (
 // grant asks a fence, which has to answer.
 func grant(t *testing.T, f snowfence.Fence, after int64) snowfence.Grant {
 	t.Helper()
-	g, err := f.Grant(t.Context(), after)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must(f.Grant(t.Context(), after))
 }
 
 // A state file takes the first and the last node of a layout, and no other
@@ -54,9 +50,7 @@ func TestFileTicks(t *testing.T) {
 	}
 	release := func(used, from int64) {
 		t.Helper()
-		if err := f.Release(t.Context(), snowfence.Grant{}, used); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.Release(t.Context(), snowfence.Grant{}, used))
 		if st, err := decodeState(takeFile(t, path)); err != nil || st.until != from {
 			t.Errorf("after %d was used the file says %d (%v), not %d", used, st.until, err, from)
 		}
@@ -107,34 +101,26 @@ func TestFileErrorsNameTheCause(t *testing.T) {
 	s := testScheme(t, "twitter")
 	mkdir := func(path string) {
 		t.Helper()
-		if err := os.MkdirAll(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(path, 0o755))
 	}
 	for name, c := range map[string]struct {
 		before func(path string)
 		want   error
 	}{
 		"a file instead of a folder": {func(path string) {
-			if err := os.WriteFile(filepath.Dir(path), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(filepath.Dir(path), nil, 0o644))
 		}, syscall.ENOTDIR},
 		"a folder instead of the file": {func(path string) { mkdir(path) }, syscall.EISDIR},
 		"a folder instead of the lock": {func(path string) { mkdir(path + ".lock") }, syscall.EISDIR},
 		"no folder":                    {func(string) {}, fs.ErrNotExist},
 		"a second name": {func(path string) {
 			mkdir(filepath.Dir(path))
-			if err := errors.Join(os.WriteFile(path, nil, 0o644), os.Link(path, path+"2")); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, errors.Join(os.WriteFile(path, nil, 0o644), os.Link(path, path+"2")))
 		}, ErrUnusable},
 		"a negative tick": {func(path string) {
 			mkdir(filepath.Dir(path))
 			bad := fileState{layout: s.Fingerprint(), node: 3, until: -1}.encode()
-			if err := os.WriteFile(path, bad, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(path, bad, 0o644))
 		}, ErrUnusable},
 	} {
 		path := filepath.Join(t.TempDir(), "folder", "node")
@@ -153,15 +139,11 @@ func TestFileErrorsNameTheCause(t *testing.T) {
 	}{
 		"a folder instead of the new file": {func(path string) { mkdir(path + ".new") }, syscall.EISDIR},
 		"a full disk": {func(path string) {
-			if err := os.Symlink("/dev/full", path+".new"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Symlink("/dev/full", path+".new"))
 		}, syscall.ENOSPC},
 		"a folder instead of the file": {func(path string) { mkdir(filepath.Join(path, "full")) }, fs.ErrExist},
 		"no lock": {func(path string) {
-			if err := os.Remove(path + ".lock"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Remove(path+".lock"))
 		}, fs.ErrNotExist},
 	} {
 		path := filepath.Join(t.TempDir(), "node")

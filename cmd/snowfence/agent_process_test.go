@@ -71,10 +71,7 @@ func (f *fleet) startAgent() *exec.Cmd {
 
 func (f *fleet) dial() *remote.Client {
 	f.Helper()
-	c, err := remote.Dial([]string{"unix:" + f.dir + "/agent"}, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	c := must(remote.Dial([]string{"unix:" + f.dir + "/agent"}, nil))
 	f.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -82,9 +79,7 @@ func (f *fleet) dial() *remote.Client {
 // stop ends a program as systemd does.
 func (f *fleet) stop(cmd *exec.Cmd) {
 	f.Helper()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		f.Fatal(err)
-	}
+	noError(f, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		f.Errorf("the program ended with %v", err)
 	}
@@ -131,9 +126,7 @@ func (f *fleet) start(args ...string) *exec.Cmd {
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	cmd.Env = os.Environ()
-	if err := cmd.Start(); err != nil {
-		f.Fatal(err)
-	}
+	noError(f, cmd.Start())
 	f.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
@@ -146,9 +139,7 @@ func (f *fleet) start(args ...string) *exec.Cmd {
 
 func (f *fleet) kill(cmd *exec.Cmd) {
 	f.Helper()
-	if err := cmd.Process.Kill(); err != nil {
-		f.Fatal(err)
-	}
+	noError(f, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 }
 

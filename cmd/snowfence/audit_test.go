@@ -34,12 +34,8 @@ func writeInput(t *testing.T, name string, data []byte) string {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(w.Write(data))
+	noError(t, w.Close())
 	return name
 }
 
@@ -52,10 +48,7 @@ func TestAuditInputs(t *testing.T) {
 	}
 	for _, file := range []string{"ids.txt", "ids.txt.gz", "ids.txt.zst"} {
 		name := writeInput(t, file, text.Bytes())
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(name))
 		for _, args := range [][]string{{"audit", name}, {"audit"}, {"audit", "-"}} {
 			var out, errs bytes.Buffer
 			code := run(t.Context(), args, bytes.NewReader(data), &out, &errs, nil)
@@ -77,10 +70,7 @@ func TestAuditInputs(t *testing.T) {
 
 func TestAuditBrokenInputs(t *testing.T) {
 	whole := writeInput(t, "ids.txt.gz", []byte(strings.Repeat("12345\n", 10_000)))
-	data, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(whole))
 	for _, c := range []struct {
 		data []byte
 		want string

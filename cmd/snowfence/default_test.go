@@ -75,24 +75,12 @@ func TestOneDefault(t *testing.T) {
 func TestGeneratorAfterProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	output(t, "new", "--store", "sqlite:"+path)
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_txlock=immediate"))
 	defer db.Close()
-	g, err := sqlstore.Open(t.Context(), db, sqlstore.SQLite(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(sqlstore.Open(t.Context(), db, sqlstore.SQLite(), nil))
 	defer g.Close()
-	id, err := g.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(g.Next(t.Context()))
+	s := must(snowfence.NewScheme(snowfence.Default()))
 	if p, err := s.Decode(id); err != nil || time.Since(p.Time).Abs() > time.Hour {
 		t.Errorf("%d is of %v, %v", id, p.Time, err)
 	}

@@ -33,10 +33,7 @@ func pages(t *testing.T) map[string]string {
 		paths = append(paths, "../../"+name)
 	}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(path))
 		out[path] = string(data)
 	}
 	return out
@@ -176,10 +173,7 @@ func TestDocumentedOperations(t *testing.T) {
 	for page, script := range map[string]string{
 		"operate/operations.md": "operations.txtar", "move/past.md": "past.txtar",
 	} {
-		runs, err := os.ReadFile("testdata/" + script)
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := must(os.ReadFile("testdata/" + script))
 		n := 0
 		for line := range strings.Lines(pages(t)["../../docs/"+page]) {
 			command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    snowfence ")
@@ -249,7 +243,7 @@ func TestDocumentedGoGet(t *testing.T) {
 // test/server/program builds, as all of docs/start/go.md.
 func TestDocumentedGo(t *testing.T) {
 	compiled := map[string]bool{}
-	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+	noError(t, filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules") {
 			return fs.SkipDir
 		}
@@ -261,10 +255,7 @@ func TestDocumentedGo(t *testing.T) {
 			compiled[strings.TrimSpace(line)] = true
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	all := pages(t)
 	n := 0
 	for _, programs := range []bool{true, false} {

@@ -20,9 +20,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 		n++
 		var out bytes.Buffer
 		cmd.SetOut(&out)
-		if err := cmd.Help(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, cmd.Help())
 		for line := range strings.Lines(out.String()) {
 			if utf8.RuneCountInString(line) > show.Columns+1 && strings.Contains(strings.TrimSpace(line), " ") {
 				t.Errorf("%s: %s", cmd.CommandPath(), line)

@@ -28,10 +28,7 @@ type manifest struct {
 // they make themselves, and they reach the Kubernetes API. The tests of the
 // Helm chart compare the rest with the chart.
 func TestManifestsOfKubernetes(t *testing.T) {
-	data, err := os.ReadFile("../../deploy/kubernetes/snowfence.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile("../../deploy/kubernetes/snowfence.yaml"))
 	have := map[string]manifest{} // where there are two of a kind, the last one
 	for d := yaml.NewDecoder(bytes.NewReader(data)); ; {
 		var m manifest

@@ -25,9 +25,7 @@ func TestLogThatNobodyReads(t *testing.T) {
 			cmd.Args = append(cmd.Args, "--drain", "1h")
 		}
 		cmd.Stderr = fullPipe(t)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, cmd.Start())
 		stuck := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 		defer stuck.Stop()
 		client := &http.Client{Transport: &http.Transport{

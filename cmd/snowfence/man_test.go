@@ -30,9 +30,7 @@ func TestManPages(t *testing.T) {
 		if *manFolder == "" {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(*manFolder, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(*manFolder, name), []byte(text), 0o644))
 	}
 }
 

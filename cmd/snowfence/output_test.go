@@ -24,10 +24,7 @@ var otherIDs = map[string]string{
 // TestDocumentedIDs reads each ID in the pages with the default layout, and
 // wants it to be of the year in which the pages were written.
 func TestDocumentedIDs(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.Default()))
 	n := 0
 	for path, text := range pages(t) {
 		for _, digits := range number.FindAllString(text, -1) {
@@ -35,10 +32,7 @@ func TestDocumentedIDs(t *testing.T) {
 				continue
 			}
 			n++
-			id, err := strconv.ParseInt(digits, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := must(strconv.ParseInt(digits, 10, 64))
 			if p, err := s.Decode(snowfence.ID(id)); err != nil || p.Time.Year() != 2026 {
 				t.Errorf("%s: %s is no ID of the default layout from 2026: %v, %v", path, digits,
 					p.Time.Format(time.RFC3339), err)

@@ -22,15 +22,10 @@ import (
 func start(t *testing.T, store string, args ...string) (*exec.Cmd, io.ReadCloser, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command("snowfence", append(args, "--store", "sqlite:"+store)...)
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout := must(cmd.StdoutPipe())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
 			_ = cmd.Process.Kill()
@@ -102,9 +97,7 @@ func TestProcessesMakeNoDuplicate(t *testing.T) {
 		wg.Go(func() { results[i], errs[i] = worker(t, store, each, i%2 == 0) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs[:]...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(errs[:]...))
 	expectUnique(t, processes*each, results[:]...)
 }
 
@@ -127,12 +120,8 @@ func expectUnique(t *testing.T, least int, results ...[]int64) {
 func TestClosedPipe(t *testing.T) {
 	store := t.TempDir() + "/ids.db"
 	cmd, stdout, stderr := start(t, store, "new", "-n", "5000000")
-	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	if err := stdout.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(bufio.NewReader(stdout).ReadString('\n'))
+	noError(t, stdout.Close())
 	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
 		t.Errorf("after its reader left: %v, %q", err, stderr.String())
 	}
@@ -145,16 +134,9 @@ func TestInterrupt(t *testing.T) {
 	store := t.TempDir() + "/ids.db"
 	cmd, stdout, stderr := start(t, store, "new", "-n", "1000000000000")
 	r := bufio.NewReader(stdout)
-	if _, err := readIDs(r, 1000); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	rest, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(readIDs(r, 1000))
+	noError(t, cmd.Process.Signal(os.Interrupt))
+	rest := must(io.ReadAll(r))
 	if len(rest) > 0 && rest[len(rest)-1] != '\n' {
 		t.Error("the last line is cut off")
 	}
@@ -180,32 +162,20 @@ func expectNoneHeld(t *testing.T, store string) {
 // A stream decoded from a pipe answers each line as it comes.
 func TestDecodeAnswersAtOnce(t *testing.T) {
 	cmd := exec.Command("snowfence", "decode", "--json")
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin := must(cmd.StdinPipe())
+	stdout := must(cmd.StdoutPipe())
+	noError(t, cmd.Start())
 	stop := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	r := bufio.NewReader(stdout)
 	for _, id := range []string{"1", "2"} {
-		if _, err := io.WriteString(stdin, id+"\n"); err != nil {
-			t.Fatal(err)
-		}
+		must(io.WriteString(stdin, id+"\n"))
 		line, err := r.ReadString('\n')
 		if err != nil || !strings.HasPrefix(line, `{"id":"`+id+`",`) {
 			t.Fatalf("after %s: %q, %v", id, line, err)
 		}
 	}
-	if err := stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, stdin.Close())
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -214,28 +184,16 @@ func TestDecodeAnswersAtOnce(t *testing.T) {
 // Ctrl-C did not end "decode" while it waited for a line.
 func TestDecodeEndsAtCtrlC(t *testing.T) {
 	cmd := exec.Command("snowfence", "decode")
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin := must(cmd.StdinPipe())
+	stdout := must(cmd.StdoutPipe())
+	noError(t, cmd.Start())
 	stuck := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer stuck.Stop()
-	if _, err := io.WriteString(stdin, "2104672976770170879\n"); err != nil {
-		t.Fatal(err)
-	}
+	must(io.WriteString(stdin, "2104672976770170879\n"))
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		t.Fatalf("%q, %v", line, err)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Process.Signal(os.Interrupt))
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
 		t.Errorf("the program ended with %v", err)
 	}

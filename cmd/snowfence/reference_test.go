@@ -83,10 +83,7 @@ func TestDocumentedErrors(t *testing.T) {
 			t.Fatalf("%s: %d files, %v", dir, len(paths), err)
 		}
 		for _, path := range paths {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must(os.ReadFile(path))
 			for _, m := range append(sentinel.FindAllStringSubmatch(string(data), -1),
 				typed.FindAllStringSubmatch(string(data), -1)...) {
 				if first := m[1][0]; !strings.HasSuffix(path, "_test.go") && first >= 'A' && first <= 'Z' {

@@ -22,13 +22,8 @@ func TestSequenceNextIsInterrupted(t *testing.T) {
 	if err != nil || len(first) != 10 || first[0] != 1 || first[9] != 10 {
 		t.Fatal(first, err)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	rest, err := readIDs(r, math.MaxInt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Process.Signal(os.Interrupt))
+	rest := must(readIDs(r, math.MaxInt))
 	_ = cmd.Wait()
 	if cmd.ProcessState.ExitCode() != command.ExitInterrupted || stderr.String() != "snowfence: interrupted\n" {
 		t.Errorf("%v: %s", cmd.ProcessState, stderr)

@@ -133,10 +133,7 @@ func TestLogLevelChangesAtRunTime(t *testing.T) {
 			s.waitFor("settings read again")
 		}
 		refused = 0
-		res, err := http.Get(url + "?n=0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must(http.Get(url + "?n=0"))
 		res.Body.Close()
 		s.signal(syscall.SIGHUP)
 		s.waitFor("settings read again") // behind what the request left
@@ -210,25 +207,17 @@ func TestFilesAreKeptForHealth(t *testing.T) {
 	var clients []net.Conn
 	for _, what := range []string{web, resp} {
 		for i := range 200 {
-			c, err := net.Dial("tcp", said[what])
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(net.Dial("tcp", said[what]))
 			clients = append(clients, c)
 			if i == 199 { // it is told that there are too many
-				if _, err := c.Read(make([]byte, 1)); err != nil {
-					t.Fatal(err)
-				}
+				must(c.Read(make([]byte, 1)))
 			}
 		}
 	}
 	for range 20 {
 		client := &http.Client{Transport: &http.Transport{}}
 		defer client.CloseIdleConnections()
-		res, err := client.Get("http://" + said[admin] + "/healthz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must(client.Get("http://" + said[admin] + "/healthz"))
 		res.Body.Close()
 	}
 	for _, c := range clients {

@@ -16,9 +16,7 @@ func TestServeWarnsOfReadableFiles(t *testing.T) {
 	dir := t.TempDir()
 	password, key := filepath.Join(dir, "password"), filepath.Join(dir, "tls.key")
 	for _, name := range []string{password, key} {
-		if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(name, []byte("x"), 0o600))
 	}
 	ask := func() string {
 		var errs bytes.Buffer
@@ -33,9 +31,7 @@ func TestServeWarnsOfReadableFiles(t *testing.T) {
 		t.Error(text)
 	}
 	for _, name := range []string{password, key} {
-		if err := os.Chmod(name, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Chmod(name, 0o644))
 	}
 	if text := ask(); strings.Count(text, "warning: every user of this machine can read") != 2 {
 		t.Error(text)

@@ -42,9 +42,7 @@ func TestServeSaysWhatIsMissingInJSON(t *testing.T) {
 func TestStartErrorsAreJSON(t *testing.T) {
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "serve.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	for _, c := range []struct {

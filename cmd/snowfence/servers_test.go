@@ -18,10 +18,7 @@ import (
 // there are.
 func TestServersOfAStoreAreListed(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "ids.db")
-	st, err := open.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must(open.Open(t.Context(), url))
 	defer st.Close()
 	var out, said bytes.Buffer
 	code := run(t.Context(), []string{"servers", "--store", url}, nil, &out, &said, nil)

@@ -43,10 +43,7 @@ func TestAdviceThatWasMissing(t *testing.T) {
 // HTTP takes the times that the shell takes, also those whose + a query
 // made a space.
 func TestTimesOfRequests(t *testing.T) {
-	want, err := command.ParseTime("at", "2019-05-17T08:30:00Z")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(command.ParseTime("at", "2019-05-17T08:30:00Z"))
 	for _, text := range []string{
 		"2019-05-17 08:30:00+00", "2019-05-17 08:30:00 00", "2019-05-17 14:00:00 05:30", "2019-05-17T10:30:00 02:00",
 		"2019-05-17 08:30:00", "2019-05-17T08:30:00", "1558081800000",

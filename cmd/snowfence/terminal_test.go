@@ -19,18 +19,9 @@ import (
 // store had.
 func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "ids.db")
-	st, err := open.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns, err := scope.Namespaces(st.Leases).Create(t.Context(), "default", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must(open.Open(t.Context(), url))
+	s := must(snowfence.NewScheme(snowfence.Default()))
+	ns := must(scope.Namespaces(st.Leases).Create(t.Context(), "default", s, nil))
 	until := snowfence.Default().TickOf(time.Now().Add(time.Hour))
 	record := func(node int64, veto string) store.Write {
 		return store.Write{New: store.Record{
@@ -39,13 +30,9 @@ func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
 		}}
 	}
 	for _, w := range []store.Write{record(0, ""), record(1, "old\nand\x1b[2J")} {
-		if err := errors.Join(st.Leases.Swap(t.Context(), []store.Write{w})...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(st.Leases.Swap(t.Context(), []store.Write{w})...))
 	}
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, st.Close())
 	t.Setenv("NODE", "0")
 	for _, args := range [][]string{
 		{"lease", "list", "--all"},

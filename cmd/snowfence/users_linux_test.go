@@ -43,10 +43,7 @@ func newMachine(t *testing.T) *machine {
 	if os.Geteuid() != 0 {
 		t.Skip("this test runs programs as other users: run it as root")
 	}
-	dir, err := os.MkdirTemp("", "snowfence-users")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(os.MkdirTemp("", "snowfence-users"))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	m := &machine{t, dir}
 	m.folder("", 0, 0, 0o755)
@@ -254,9 +251,7 @@ func TestUserWithoutTheSystemStore(t *testing.T) {
 		for _, suffix := range files {
 			path := m.store() + suffix
 			paths = append(paths, path)
-			if err := errors.Join(os.Chown(path, 0, 0), os.Chmod(path, 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, errors.Join(os.Chown(path, 0, 0), os.Chmod(path, 0o600)))
 		}
 		all := strings.Join(paths, " ")
 		advice := "chgrp 65533 " + all + " && chmod 660 " + all
@@ -273,9 +268,7 @@ func TestUserWithoutTheTokens(t *testing.T) {
 	m.setUp()
 	path := filepath.Join(m.dir, "tokens.yaml")
 	m.works(theRoot, "token", "new", "all", "--append", path)
-	if err := os.Chmod(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(path, 0o600))
 	check := []string{"serve", "--check-config", "--tokens", path}
 	advice := "chgrp GROUP " + path + " && chmod 640 " + path
 	m.fails(alice, check, fmt.Sprintf("the user who runs the server, %d, has to be able to read it: as root, %s, "+
@@ -292,9 +285,7 @@ func TestReaderOfTheSystemStore(t *testing.T) {
 	m := newMachine(t)
 	m.setUp()
 	m.works(alice, "new", "--node", "7")
-	if err := os.Chmod(m.store(), 0o664); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(m.store(), 0o664))
 	looks := func(when string) {
 		t.Helper()
 		if text := m.works(stranger, "lease", "list", "--all"); !strings.Contains(text, "\n7 ") {
@@ -310,20 +301,13 @@ func TestReaderOfTheSystemStore(t *testing.T) {
 	}
 	looks("while no program uses it")
 	cmd := m.command(bob, "new", "-n", "1000000000")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must(cmd.StdoutPipe())
+	noError(t, cmd.Start())
 	if _, err := out.Read(make([]byte, 1)); err != nil { // it has its lease
 		t.Fatal(err)
 	}
 	looks("while a program leases")
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	looks("after a program was killed")
 }

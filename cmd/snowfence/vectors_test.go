@@ -14,16 +14,11 @@ import (
 // TestDecodeVectors decodes the published sample of every layout, and
 // compares every number in it with what decode prints.
 func TestDecodeVectors(t *testing.T) {
-	data, err := os.ReadFile("testdata/layouts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile("testdata/layouts.json"))
 	var layouts map[string]struct {
 		Vectors []map[string]any `json:"vectors"`
 	}
-	if err := json.Unmarshal(data, &layouts); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(data, &layouts))
 	if len(layouts) < 11 {
 		t.Fatalf("only %d layouts", len(layouts))
 	}
@@ -45,9 +40,7 @@ func TestDecodeVectors(t *testing.T) {
 				ID, Name string
 				Fields   []struct{ Name, Value string }
 			}
-			if err := dec.Decode(&got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, dec.Decode(&got))
 			if got.Name != name || got.ID != v["id"] {
 				t.Errorf("%s: got %v", name, got)
 			}

@@ -51,9 +51,7 @@ func TestMethodChangesWithSetIdGenerator(t *testing.T) {
 	clock := newClock()
 	var d door
 	o := ownOptions(1)
-	if err := d.set(o, clock.now); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.set(o, clock.now))
 	ids := func() (n int) {
 		for ; n < 200; n++ {
 			if _, err := d.next(done()); err != nil {
@@ -67,9 +65,7 @@ func TestMethodChangesWithSetIdGenerator(t *testing.T) {
 	}
 	clock.forward(time.Second)
 	o.Method = 2
-	if err := d.set(o, clock.now); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.set(o, clock.now))
 	if n := ids(); n != 59 {
 		t.Errorf("%d IDs in a millisecond without drift, want 59", n)
 	}
@@ -81,9 +77,7 @@ func TestNextIdWaitsForTheOptionsThatAreBeingSet(t *testing.T) {
 	clock := newClock()
 	var d door
 	o := ownOptions(1)
-	if err := d.set(o, clock.now); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.set(o, clock.now))
 	old := d.cur.Load()
 	asked, answer := make(chan bool), make(chan bool)
 	var calls atomic.Int64

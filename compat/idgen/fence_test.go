@@ -13,19 +13,9 @@ import (
 
 func stateFile(t *testing.T, path string, o *IdGeneratorOptions) *statefile.Fence {
 	t.Helper()
-	l, err := o.Layout()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := statefile.File(path, s, o.node())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	l := must(o.Layout())
+	s := must(snowfence.NewScheme(l))
+	return must(statefile.File(path, s, o.node()))
 }
 
 func TestNextIdOverAFence(t *testing.T) {
@@ -36,9 +26,7 @@ func TestNextIdOverAFence(t *testing.T) {
 	first, second := stateFile(t, filepath.Join(dir, "a"), o), stateFile(t, filepath.Join(dir, "b"), o)
 	defer first.Close()
 	defer second.Close()
-	if err := SetFence(first, 2000); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, SetFence(first, 2000))
 	id := NextId()
 	if id>>10&63 != 7 || id&1023 < 5 {
 		t.Errorf("ID %d", id)
@@ -56,9 +44,7 @@ func TestNextIdOverAFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	NextId()
-	if err := SetFence(first, 2000); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, SetFence(first, 2000))
 	SetIdGenerator(ownOptions(1))
 	g, err := NewOn(first, 2000)
 	if err != nil {
@@ -67,15 +53,9 @@ func TestNextIdOverAFence(t *testing.T) {
 	if again := g.NewLong(); again <= id {
 		t.Errorf("ID %d after %d", again, id)
 	}
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := SetFence(first, 2000); err != nil {
-		t.Fatal(err)
-	}
-	if err := Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, g.Close())
+	noError(t, SetFence(first, 2000))
+	noError(t, Close())
 	if err := catch(func() { NextId() }); err == nil {
 		t.Error("NextId after Close")
 	}
@@ -87,10 +67,7 @@ func TestNextIdOverAFence(t *testing.T) {
 
 func TestFencesThatDoNotFitAreRefused(t *testing.T) {
 	fresh(t)
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.Default()))
 	_, errOn := NewOn(snowfence.Unguarded(s, 1), 0)
 	for _, err := range []error{errOn, SetFence(snowfence.Unguarded(s, 1), 0)} {
 		if err == nil || !strings.Contains(err.Error(), "IdGeneratorOptions.Layout") {
@@ -100,11 +77,16 @@ func TestFencesThatDoNotFitAreRefused(t *testing.T) {
 	if _, err := NewOn(nil, 0); err == nil {
 		t.Error("nil is taken")
 	}
-	drift, err := snowfence.NewScheme(snowfence.MustLayout("drift"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	drift := must(snowfence.NewScheme(snowfence.MustLayout("drift")))
 	if _, err := NewOn(snowfence.Unguarded(drift, 1), -1); err == nil {
 		t.Error("a negative lead is taken")
+	}
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

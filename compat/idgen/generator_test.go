@@ -23,15 +23,8 @@ func ownOptions(worker uint16) *IdGeneratorOptions {
 
 func parts(t *testing.T, l snowfence.Layout, id int64) snowfence.Parts {
 	t.Helper()
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Decode(snowfence.ID(id))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	s := must(snowfence.NewScheme(l))
+	return must(s.Decode(snowfence.ID(id)))
 }
 
 // handClock is a clock that a test moves.
@@ -73,10 +66,7 @@ func TestFieldsOfIDs(t *testing.T) {
 	} {
 		o := ownOptions(62)
 		change(o)
-		g, err := TryNewDefaultIdGenerator(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(TryNewDefaultIdGenerator(o))
 		before := time.Now().Add(-o.tick())
 		id := g.NewLong()
 		mask := func(bits byte) int64 { return 1<<bits - 1 }
@@ -113,10 +103,7 @@ func TestOtherNumbersOfAWorkerReplaceItsGenerator(t *testing.T) {
 		last = old.NewLong()
 	}
 	o.MinSeqNumber = 20
-	next, err := open(o, clock.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must(open(o, clock.now))
 	if id := next.NewLong(); id>>12 <= last>>12 {
 		t.Errorf("ID %d of the new generator is not above the tick of %d", id, last)
 	}
@@ -151,10 +138,7 @@ func TestDriftEndsAtTheTop(t *testing.T) {
 		clock := newClock()
 		o := ownOptions(1)
 		o.Method, o.TopOverCostCount = tt.method, tt.top
-		g, err := open(o, clock.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(open(o, clock.now))
 		n := 0
 		for ; ; n++ {
 			if _, err := g.NewLongContext(done()); errors.Is(err, snowfence.ErrExhausted) {

@@ -25,10 +25,7 @@ func noonOn(t testing.TB) {
 func TestSystemClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noonOn(t)
-		g, err := NewGenerator(7, noon, noon+9*3600, secretOf(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(NewGenerator(7, noon, noon+9*3600, secretOf(t)))
 		r := rand.New(rand.NewPCG(1, 2))
 		for i := range 20000 {
 			if m := generate(t, g); m.second != time.Now().Unix() {

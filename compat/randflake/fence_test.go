@@ -14,15 +14,8 @@ import (
 
 func schemeOf(t testing.TB) *snowfence.Scheme {
 	t.Helper()
-	secret, err := snowfence.NewSecret(secretOf(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(snowfence.Randflake(), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	secret := must(snowfence.NewSecret(secretOf(t)))
+	return must(snowfence.NewScheme(snowfence.Randflake(), secret))
 }
 
 // granted is a fence with one grant, which a test sets.
@@ -100,9 +93,7 @@ func TestOverAFence(t *testing.T) {
 			t.Errorf("node %d, %v", node, err)
 		}
 		for range 200 {
-			if _, err := g.GenerateContext(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(g.GenerateContext(t.Context()))
 		}
 		for {
 			if _, err := g.Generate(); err == ErrResourceExhausted {
@@ -147,10 +138,7 @@ func TestClockBehindTheGrant(t *testing.T) {
 func TestLifetimeOverAFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(RANDFLAKE_MAX_TIMESTAMP, 0)))
-		g, err := NewOn(snowfence.Unguarded(schemeOf(t), 9))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(NewOn(snowfence.Unguarded(schemeOf(t), 9)))
 		defer g.Close()
 		if m := generate(t, g); m.second != RANDFLAKE_MAX_TIMESTAMP {
 			t.Errorf("%+v", m)
@@ -191,19 +179,13 @@ func TestFencesThatDoNotFit(t *testing.T) {
 	if _, err := NewOn(nil); err == nil {
 		t.Error("a fence that is nil")
 	}
-	raw, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(snowfence.NewScheme(snowfence.MustLayout("randflake-raw")))
 	if _, err := NewOn(snowfence.Unguarded(raw, 1)); err == nil ||
 		!strings.Contains(err.Error(), snowfence.Randflake().String()) {
 		t.Error(err)
 	}
 	fence := snowfence.Unguarded(schemeOf(t), 1)
-	g, err := NewOn(fence)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(NewOn(fence))
 	defer g.Close()
 	if _, err := NewOn(fence); !errors.Is(err, snowfence.ErrBound) {
 		t.Error(err)
@@ -253,4 +235,12 @@ func TestBareNumberBesideAFence(t *testing.T) {
 			t.Errorf("node %d at %d", node, second-noon)
 		}
 	})
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

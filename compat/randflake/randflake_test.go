@@ -28,10 +28,7 @@ var unique = rand.Text()
 // generator returns a generator whose clock is *now.
 func generator(t testing.TB, node, from, to int64, now *int64, more ...any) *Generator {
 	t.Helper()
-	g, err := NewGenerator(node, from, to, secretOf(t, more...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(NewGenerator(node, from, to, secretOf(t, more...)))
 	g.TimeSource = func() int64 { return *now }
 	return g
 }
@@ -206,10 +203,7 @@ func TestTimeSourceOfAnything(t *testing.T) {
 }
 
 func TestNothingIsAllocated(t *testing.T) {
-	g, err := NewGenerator(7, RANDFLAKE_EPOCH_OFFSET, RANDFLAKE_MAX_TIMESTAMP, secretOf(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(NewGenerator(7, RANDFLAKE_EPOCH_OFFSET, RANDFLAKE_MAX_TIMESTAMP, secretOf(t)))
 	n := testing.AllocsPerRun(10000, func() {
 		if _, err := g.Generate(); err != nil && !errors.Is(err, ErrResourceExhausted) {
 			t.Error(err)

@@ -14,11 +14,7 @@ import (
 
 func scheme(t *testing.T, l snowfence.Layout) *snowfence.Scheme {
 	t.Helper()
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must(snowfence.NewScheme(l))
 }
 
 // What a state file allows may begin far ahead of a clock that stepped
@@ -27,10 +23,7 @@ func TestFenceFarAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	s := scheme(t, snowfence.MustLayout("sonyflake-v2"))
 	ahead := s.Layout().TickOf(time.Now().Add(8 * time.Hour))
-	sf, err := sonyflake.NewOn(&later{snowfence.Unguarded(s, 4712), ahead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sf := must(sonyflake.NewOn(&later{snowfence.Unguarded(s, 4712), ahead}))
 	defer sf.Close()
 	var w *snowfence.WaitError
 	if id, err := sf.NextID(); !errors.As(err, &w) || !w.Behind || w.Missing < 7*time.Hour || id != 0 {
@@ -77,14 +70,8 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 		}
 	}
 	l, secret := snowfence.Randflake(), [16]byte{1}
-	key, err := snowfence.NewSecret(secret[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(snowfence.NewSecret(secret[:]))
+	s := must(snowfence.NewScheme(l, key))
 	if _, err := sonyflake.NewOn(snowfence.Unguarded(s, 0)); err == nil || !strings.Contains(err.Error(), "encrypted") {
 		t.Errorf("encrypted: %v", err)
 	}
@@ -95,10 +82,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 		t.Error("version 1: nil was accepted")
 	}
 	bound := snowfence.Unguarded(scheme(t, snowfence.MustLayout("sonyflake-v2")), 0)
-	sf, err := sonyflake.NewOn(bound)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sf := must(sonyflake.NewOn(bound))
 	defer sf.Close()
 	if _, err := sonyflake.NewOn(bound); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("a fence for two: %v", err)
@@ -108,14 +92,8 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 // Parts of the node below the sequence are one machine ID, and reserved
 // numbers are not used.
 func TestOtherLayoutsOfAFence(t *testing.T) {
-	l, err := snowfence.ParseLayout("time=33,seq=10,zone=4,worker=6,epoch=2025-01-01T00:00:00Z,tick=100ms,first=5")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sf, err := sonyflake.NewOn(snowfence.Unguarded(scheme(t, l), 3<<6|9))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("time=33,seq=10,zone=4,worker=6,epoch=2025-01-01T00:00:00Z,tick=100ms,first=5"))
+	sf := must(sonyflake.NewOn(snowfence.Unguarded(scheme(t, l), 3<<6|9)))
 	defer sf.Close()
 	id := next(t, sf)
 	if p := sf.Decompose(id); p["machine"] != 3<<6|9 || p["sequence"] < 5 {
@@ -124,4 +102,12 @@ func TestOtherLayoutsOfAFence(t *testing.T) {
 	if late := time.Since(sf.ToTime(id)); late < -time.Minute || late > time.Minute {
 		t.Errorf("made at %v", sf.ToTime(id))
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

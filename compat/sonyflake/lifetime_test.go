@@ -24,7 +24,7 @@ func short(left time.Duration, machine int) sonyflake.Settings {
 // The original is made after its lifetime too, and says in NextID that it
 // is over.
 func TestLifetimeIsOverAtTheStart(t *testing.T) {
-	sf := must(t, short(-time.Minute, 1))
+	sf := must(sonyflake.New(short(-time.Minute, 1)))
 	for range 3 {
 		if id, err := sf.NextID(); err != sonyflake.ErrOverTimeLimit || id != 0 {
 			t.Fatalf("NextID: %d, %v", id, err)
@@ -48,7 +48,7 @@ func TestLifetimeEndsWhileIDsAreMade(t *testing.T) {
 		(*sonyflake.Sonyflake).NextID,
 		func(sf *sonyflake.Sonyflake) (int64, error) { return sf.NextIDContext(context.Background()) },
 	} {
-		sf, last, made := must(t, short(200*time.Millisecond, 2)), int64(0), 0
+		sf, last, made := must(sonyflake.New(short(200*time.Millisecond, 2))), int64(0), 0
 		for {
 			id, err := next(sf)
 			if err != nil {
@@ -69,7 +69,7 @@ func TestLifetimeEndsWhileIDsAreMade(t *testing.T) {
 }
 
 func TestOver(t *testing.T) {
-	sf := must(t, short(time.Hour, 3))
+	sf := must(sonyflake.New(short(time.Hour, 3)))
 	for _, test := range []struct {
 		at                time.Time
 		sequence, machine int
@@ -93,10 +93,7 @@ func TestFenceWhoseLifetimeIsOver(t *testing.T) {
 	l.Epoch = time.Now().Add(-lifetime - time.Minute).Truncate(time.Millisecond)
 	l.Tick, l.Last = time.Millisecond, 1<<15-1
 	l.Fields = []snowfence.Field{{Name: "time", Bits: 32}, {Name: "sequence", Bits: 15}, {Name: "node", Bits: 16}}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(l))
 	if _, err := sonyflake.NewOn(snowfence.Unguarded(s, 1)); !errors.Is(err, sonyflake.ErrOverTimeLimit) {
 		t.Errorf("NewOn: %v", err)
 	}

@@ -14,15 +14,6 @@ import (
 
 func machine(n int) func() (int, error) { return func() (int, error) { return n, nil } }
 
-func must(t *testing.T, st sonyflake.Settings) *sonyflake.Sonyflake {
-	t.Helper()
-	sf, err := sonyflake.New(st)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sf
-}
-
 func next(t *testing.T, sf *sonyflake.Sonyflake) int64 {
 	t.Helper()
 	id, err := sf.NextID()
@@ -33,7 +24,7 @@ func next(t *testing.T, sf *sonyflake.Sonyflake) int64 {
 }
 
 func TestDefaults(t *testing.T) {
-	sf := must(t, sonyflake.Settings{MachineID: machine(4711)})
+	sf := must(sonyflake.New(sonyflake.Settings{MachineID: machine(4711)}))
 	before := time.Now()
 	id := next(t, sf)
 	if p := sf.Decompose(id); p["machine"] != 4711 || p["id"] != id || p["sequence"] < 0 || p["sequence"] > 255 {
@@ -95,7 +86,8 @@ func TestMachineIDIsChecked(t *testing.T) {
 		}
 	}
 	checked := 0
-	must(t, sonyflake.Settings{MachineID: machine(6), CheckMachineID: func(n int) bool { checked += n; return true }})
+	check := func(n int) bool { checked += n; return true }
+	must(sonyflake.New(sonyflake.Settings{MachineID: machine(6), CheckMachineID: check}))
 	if checked != 6 {
 		t.Errorf("the check saw %d", checked)
 	}
@@ -116,7 +108,8 @@ func TestStartTimeBefore1900IsRefused(t *testing.T) {
 func TestNoIDOfTheFirstTimeUnit(t *testing.T) {
 	for range 20 {
 		start := time.Now()
-		sf := must(t, sonyflake.Settings{StartTime: start, TimeUnit: 5 * time.Millisecond, MachineID: machine(0)})
+		unit := 5 * time.Millisecond
+		sf := must(sonyflake.New(sonyflake.Settings{StartTime: start, TimeUnit: unit, MachineID: machine(0)}))
 		if id := next(t, sf); sf.ToTime(id).Before(start) || sf.Decompose(id)["time"] == 0 {
 			t.Fatalf("ID %d of %v, started at %v", id, sf.ToTime(id), start)
 		}
@@ -125,7 +118,7 @@ func TestNoIDOfTheFirstTimeUnit(t *testing.T) {
 
 func TestBothVersionsShareOneGenerator(t *testing.T) {
 	start := time.Now().Add(-2 * time.Hour)
-	a := must(t, sonyflake.Settings{StartTime: start, MachineID: machine(9)})
+	a := must(sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: machine(9)}))
 	b, err := v1.New(v1.Settings{StartTime: start, MachineID: func() (uint16, error) { return 9, nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -136,10 +129,7 @@ func TestBothVersionsShareOneGenerator(t *testing.T) {
 		if i%2 == 0 {
 			id = next(t, a)
 		} else {
-			n, err := b.NextID()
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must(b.NextID())
 			id = int64(n)
 		}
 		if id <= last {
@@ -156,16 +146,16 @@ func TestBothVersionsShareOneGenerator(t *testing.T) {
 	}
 	// Other epochs are not compared, as there; other widths of the low bits
 	// neither.
-	must(t, sonyflake.Settings{
+	must(sonyflake.New(sonyflake.Settings{
 		StartTime: start.Add(time.Hour), BitsSequence: 10, BitsMachineID: 14, MachineID: machine(9),
-	})
+	}))
 }
 
 // Ticks begin at whole units since 1970, so these two make the same IDs.
 func TestStartTimesOfOneTimeUnitShareOneGenerator(t *testing.T) {
 	start := time.Now().Add(-4 * time.Hour).Truncate(10 * time.Millisecond)
-	a := must(t, sonyflake.Settings{StartTime: start.Add(1), MachineID: machine(9)})
-	b := must(t, sonyflake.Settings{StartTime: start.Add(10*time.Millisecond - 1), MachineID: machine(9)})
+	a := must(sonyflake.New(sonyflake.Settings{StartTime: start.Add(1), MachineID: machine(9)}))
+	b := must(sonyflake.New(sonyflake.Settings{StartTime: start.Add(10*time.Millisecond - 1), MachineID: machine(9)}))
 	last := int64(0)
 	for range 500 {
 		for _, sf := range []*sonyflake.Sonyflake{a, b} {
@@ -187,10 +177,10 @@ func TestStartTimesOfOneTimeUnitShareOneGenerator(t *testing.T) {
 // The original sleeps until the next unit, however long that is.
 func TestFullTimeUnitIsWaitedForLongerThanASecond(t *testing.T) {
 	t.Parallel()
-	sf := must(t, sonyflake.Settings{
+	sf := must(sonyflake.New(sonyflake.Settings{
 		StartTime: time.Now().Add(-time.Hour), TimeUnit: 1700 * time.Millisecond,
 		BitsSequence: 1, BitsMachineID: 20, MachineID: machine(1),
-	})
+	}))
 	last := int64(0)
 	for range 3 { // two in a unit
 		id := next(t, sf)

@@ -77,10 +77,7 @@ func bare(t *testing.T, o object) any {
 
 func toYAML(t *testing.T, v any) string {
 	t.Helper()
-	text, err := sigsyaml.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(sigsyaml.Marshal(v))
 	return string(text)
 }
 
@@ -88,10 +85,7 @@ func toYAML(t *testing.T, v any) string {
 // that Chart.yaml allows.
 func TestLint(t *testing.T) {
 	for _, version := range []string{"v1.25.0", "v1.31.0", "v1.37.0"} {
-		kube, err := chartutil.ParseKubeVersion(version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kube := must(chartutil.ParseKubeVersion(version))
 		for _, v := range []values{{}, parse(t, everything)} {
 			for _, m := range lint.AllWithKubeVersionAndSchemaValidation(chartDir, v, "ids", kube, false).Messages {
 				if m.Severity != support.InfoSev || m.Err.Error() != "icon is recommended" {
@@ -106,10 +100,7 @@ func TestLint(t *testing.T) {
 // misspelled in a template.
 func TestEachValueIsUsed(t *testing.T) {
 	base := parse(t, everything)
-	plain, err := render("snowfence", base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must(render("snowfence", base))
 	others := map[string]any{
 		"fullnameOverride": "ids", "replicas": 5, "image.repository": "other", "image.tag": "other", "image.pullPolicy": "Always",
 		"image.pullSecrets": []any{"other"}, "store.secret": "other", "store.key": "other", "tls.secret": "other",
@@ -235,10 +226,7 @@ func TestTimeToStop(t *testing.T) {
 	r := load(t, "snowfence", nil)
 	settings, limit := parse(t, r.config.Data["serve.yaml"]), time.Duration(0)
 	for _, name := range []string{"drain", "stop-timeout"} {
-		d, err := time.ParseDuration(at[string](t, settings, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must(time.ParseDuration(at[string](t, settings, name)))
 		limit += d
 	}
 	pod := r.deployment.Spec.Template.Spec
@@ -288,4 +276,12 @@ func TestValuesOfThePage(t *testing.T) {
 	if r.monitor == nil || made != 2 || len(keys(r)) != 4 || image == "ghcr.io/snowfence/snowfence:v0.1.0" {
 		t.Errorf("these values change too little:\n%s", text)
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

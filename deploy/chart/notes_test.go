@@ -24,10 +24,7 @@ func TestNotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := parse(t, text)
 			r := load(t, "snowfence", v)
-			texts, err := render("snowfence", v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			texts := must(render("snowfence", v))
 			work := newFolder(t, program)
 			work.bring(r)
 			secrets := map[string]map[string]string{}

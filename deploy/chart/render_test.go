@@ -101,10 +101,7 @@ func render(release string, v values) (map[string]string, error) {
 // objects are the objects of a release, by kind and name.
 func objects(t *testing.T, release string, v values) map[string]object {
 	t.Helper()
-	texts, err := render(release, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	texts := must(render(release, v))
 	found := map[string]object{}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if path.Ext(name) == ".yaml" {
@@ -161,9 +158,5 @@ func at[T any](t *testing.T, in any, where string) T {
 
 func read(t *testing.T, file string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must(os.ReadFile(file))
 }

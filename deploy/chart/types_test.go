@@ -225,10 +225,7 @@ func checkVolumes(t *testing.T, pod *corev1.PodSpec) {
 
 // The pods meet the strictest standard for pods.
 func TestPodSecurity(t *testing.T) {
-	checks, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checks := must(policy.NewEvaluator(policy.DefaultChecks(), nil))
 	level := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
 	both(t, func(t *testing.T, _ values, r *release) {
 		pods := []corev1.PodTemplateSpec{r.deployment.Spec.Template, r.job.Spec.Template}
@@ -256,10 +253,7 @@ func TestServiceMonitor(t *testing.T) {
 	if err := c.AddResource("monitor", closed(schema)); err != nil {
 		t.Fatal(err)
 	}
-	check, err := c.Compile("monitor")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check := must(c.Compile("monitor"))
 	r := load(t, "snowfence", parse(t, everything))
 	if err := check.Validate(map[string]any(r.monitor)); err != nil {
 		t.Error(err)
@@ -275,10 +269,7 @@ func TestServiceMonitor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := metav1.LabelSelectorAsSelector(&spec.Selector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(metav1.LabelSelectorAsSelector(&spec.Selector))
 	chosen, ports := 0, 0
 	for _, service := range r.services {
 		if s.Matches(labels.Set(service.Labels)) {

@@ -20,11 +20,7 @@ func TestOrderBelowOtherFields(t *testing.T) {
 			if s.Layout().Bits(snowfence.FieldScatter) == 0 {
 				p.Scatter = 0
 			}
-			id, err := s.Compose(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return id
+			return must(s.Compose(p))
 		}
 		var ids []snowfence.ID
 		for i := range int64(100) {

@@ -15,18 +15,11 @@ import (
 
 func result(t *testing.T, o Options, ids ...snowfence.ID) *Result {
 	t.Helper()
-	a, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(New(o))
 	if err := a.Add(ids...); err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.Result(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must(a.Result(t.Context()))
 }
 
 func TestNoIDs(t *testing.T) {
@@ -91,23 +84,14 @@ func TestEncrypted(t *testing.T) {
 		{"time=41,node=10,seq=12,cipher=ff1", []*snowfence.Secret{key}, 55},
 		{"key=2,time=39,node=10,seq=12,cipher=ff1", []*snowfence.Secret{old, key}, 53},
 	} {
-		l, err := snowfence.ParseLayout(c.layout)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := snowfence.NewScheme(l, c.keys...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(snowfence.ParseLayout(c.layout))
+		s := must(snowfence.NewScheme(l, c.keys...))
 		const n = 20_000
 		start := l.TickOf(time.Date(2026, 9, 28, 0, 0, 0, 0, time.UTC))
 		var ids []snowfence.ID
 		for i := range int64(n) {
 			p := snowfence.Parts{Tick: start + i/10, Node: 5 + i/10%2, Sequence: i % 10}
-			id, err := s.Compose(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := must(s.Compose(p))
 			ids = append(ids, id)
 		}
 		ids[9_000], ids[15_000] = ids[8_000], ids[15_001]
@@ -180,4 +164,12 @@ func TestStopsWithItsContext(t *testing.T) {
 	if _, err := a.Result(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -128,15 +128,9 @@ func TestAgainstOracle(t *testing.T) {
 				} else if o.Counts = draw.One(t, []int{0, 0, 4, 40, 63}); o.Counts > 0 {
 					countUp(ids, o.Counts)
 				}
-				a, err := New(o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := must(New(o))
 				addAll(t, a, ids)
-				got, err := a.Result(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must(a.Result(t.Context()))
 				if o.Limit == 0 {
 					o.Limit = defaultLimit
 				}
@@ -153,15 +147,8 @@ type fataler interface {
 
 func schemeOf(t fataler, spec string) *snowfence.Scheme {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	l := must(snowfence.ParseLayout(spec))
+	return must(snowfence.NewScheme(l))
 }
 
 // addAll adds IDs in portions of odd sizes.

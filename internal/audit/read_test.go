@@ -47,11 +47,7 @@ func read(r io.Reader, f Format) (reading, error) {
 
 func encoding(t fataler, name string) snowfence.Encoding {
 	t.Helper()
-	e, err := snowfence.ParseEncoding(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return must(snowfence.ParseEncoding(name))
 }
 
 func TestRead(t *testing.T) {
@@ -87,10 +83,7 @@ func TestRead(t *testing.T) {
 				iotest.OneByteReader(strings.NewReader(c.text)),
 				iotest.DataErrReader(strings.NewReader(c.text)),
 			} {
-				got, err := read(r, c.f)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must(read(r, c.f))
 				if !slices.Equal(got.ids, c.ids) || !slices.Equal(got.lines, c.lines) || !slices.Equal(got.bad, c.bad) {
 					t.Errorf("got  %v on lines %v, bad %v\nwant %v on lines %v, bad %v",
 						got.ids, got.lines, got.bad, c.ids, c.lines, c.bad)
@@ -202,10 +195,7 @@ func TestReadManyBlocks(t *testing.T) {
 			}
 			want.ids, want.lines = append(want.ids, id), append(want.lines, line)
 		}
-		got, err := read(&text, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(read(&text, f))
 		if !slices.Equal(got.ids, want.ids) || !slices.Equal(got.lines, want.lines) || got.badN != want.badN {
 			t.Fatalf("%d IDs, %d bad; want %d, %d", len(got.ids), got.badN, len(want.ids), want.badN)
 		}

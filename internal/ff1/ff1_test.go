@@ -13,11 +13,7 @@ import (
 )
 
 func mustCipher(t interface{ Fatal(...any) }, key []byte, bits int, tweak []byte) *Cipher {
-	c, err := New(key, bits, tweak)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must(New(key, bits, tweak))
 }
 
 // check compares all forms, in both directions, with the oracle and with
@@ -150,10 +146,7 @@ func TestRange(t *testing.T) {
 // shared.
 func TestConcurrent(t *testing.T) {
 	c := mustCipher(t, make([]byte, 16), 63, []byte("t"))
-	want, err := c.Encrypt(5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(c.Encrypt(5))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

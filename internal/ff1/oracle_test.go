@@ -15,10 +15,7 @@ type oracle struct {
 }
 
 func newOracle(t interface{ Fatal(...any) }, key []byte, radix int, tweak []byte) oracle {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	block := must(aes.NewCipher(key))
 	return oracle{block, radix, tweak}
 }
 

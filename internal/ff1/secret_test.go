@@ -31,10 +31,7 @@ func TestNoKey(t *testing.T) {
 // in memory for others to read.
 func TestScratchIsCleared(t *testing.T) {
 	c := mustCipher(t, []byte("0123456789abcdef"), 40, nil)
-	s, err := c.state()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(c.state())
 	buf := new(scratch)
 	s.scratch.New = func() any { return buf }
 	x := make([]uint64, 100)
@@ -67,10 +64,7 @@ func TestNeverPrinted(t *testing.T) {
 		for _, verb := range strings.Fields("%v %+v %#v %s %q %x %X %d %o %b %U %c %t %T %p") {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}
-		b, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(json.Marshal(v))
 		out.Write(b)
 		slog.New(slog.NewTextHandler(&out, nil)).Info("m", "c", v)
 		slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "c", v)
@@ -79,10 +73,7 @@ func TestNeverPrinted(t *testing.T) {
 		t.Errorf("%%+v is %q", got)
 	}
 	printed := strings.ToLower(out.String())
-	s, err := c.state()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(c.state())
 	for _, w := range []any{s.high, s.low, key} {
 		for _, verb := range []string{"%v", "%x", "%o", "%b", "%s"} {
 			if strings.Contains(printed, strings.ToLower(fmt.Sprintf(verb, w))) {
@@ -90,4 +81,12 @@ func TestNeverPrinted(t *testing.T) {
 			}
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

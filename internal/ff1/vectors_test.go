@@ -9,11 +9,7 @@ import (
 
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must(hex.DecodeString(s))
 }
 
 const (
@@ -92,10 +88,7 @@ func TestBinaryVector(t *testing.T) {
 	if got := o.number(o.encrypt, len(plain), x); got != y {
 		t.Errorf("the oracle encrypted to %b, want %b", got, y)
 	}
-	c, err := New(unhex(t, key), len(plain), unhex(t, tweak))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(New(unhex(t, key), len(plain), unhex(t, tweak)))
 	if got, err := c.Encrypt(x); err != nil || got != y {
 		t.Errorf("encrypted to %b (%v), want %b", got, err, y)
 	}

@@ -15,10 +15,7 @@ import (
 // without anybody noticing. It fails as well when it knows more, because
 // the kernel leaves out what it does not support.
 func TestEveryPathIsTested(t *testing.T) {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(os.ReadFile("/proc/cpuinfo"))
 	_, after, found := strings.Cut(string(info), "\nflags")
 	line, _, _ := strings.Cut(after, "\n")
 	flags := strings.Fields(line)

@@ -65,10 +65,7 @@ func TestNeverPrinted(t *testing.T) {
 		for _, verb := range strings.Fields("%v %+v %#v %s %q %x %X %d %o %b %U %c %t %T %p") {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}
-		b, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(json.Marshal(v))
 		out.Write(b)
 		slog.New(slog.NewTextHandler(&out, nil)).Info("m", "c", v)
 		slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "c", v)

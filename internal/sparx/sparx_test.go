@@ -22,20 +22,12 @@ func eachPath(t *testing.T, test func(t *testing.T, p Path)) {
 
 func mustCipher(t testing.TB, p Path, key []byte) *Cipher {
 	t.Helper()
-	c, err := newOn(p, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must(newOn(p, key))
 }
 
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must(hex.DecodeString(s))
 }
 
 // TestPaper has the vector that stands in the cipher's paper.
@@ -62,10 +54,7 @@ func TestPaper(t *testing.T) {
 
 // TestRandflake has IDs that the Randflake library made.
 func TestRandflake(t *testing.T) {
-	data, err := os.ReadFile("testdata/randflake.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile("testdata/randflake.json"))
 	var vectors []struct {
 		Secret    string
 		Raw       string `json:"raw_id"`
@@ -120,4 +109,12 @@ func TestShortBlocksPanic(t *testing.T) {
 			}
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

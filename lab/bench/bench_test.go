@@ -56,15 +56,10 @@ func writeFigures(tb testing.TB, measured map[string]float64) {
 	if *figures == "" {
 		return
 	}
-	f, err := os.OpenFile(*figures, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	f := must(os.OpenFile(*figures, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644))
 	defer f.Close()
 	for name, x := range measured {
-		if _, err := fmt.Fprintf(f, "%s %.6g\n", name, x); err != nil {
-			tb.Fatal(err)
-		}
+		must(fmt.Fprintf(f, "%s %.6g\n", name, x))
 	}
 }
 

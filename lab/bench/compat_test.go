@@ -109,16 +109,10 @@ func (l *layer) slice(b *testing.B, begin slicer) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	used := processorTime()
-	next, err := begin()
-	if err != nil {
-		b.Fatal(err)
-	}
+	next := must(begin())
 	var x int64
 	for range l.ids {
-		id, err := next()
-		if err != nil {
-			b.Fatal(err)
-		}
+		id := must(next())
 		x ^= id
 	}
 	sink.Store(uint64(x))

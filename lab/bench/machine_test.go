@@ -24,10 +24,7 @@ func TestSonyflakeMachineID(t *testing.T) {
 		}
 		return // there is no private address, for either
 	}
-	id, err := sf.NextID()
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(sf.NextID())
 	if theirs := sf.Decompose(id)["machine"]; theirs != node {
 		t.Errorf("node %d, and Sonyflake's machine %d", node, theirs)
 	}

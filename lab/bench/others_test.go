@@ -62,10 +62,7 @@ var others = []entry{
 
 func startBwmarrin(nodeBits, stepBits uint8) func(*testing.B) func() work {
 	return func(b *testing.B) func() work {
-		node, err := newBwmarrin(nodeBits, stepBits)
-		if err != nil {
-			b.Fatal(err)
-		}
+		node := must(newBwmarrin(nodeBits, stepBits))
 		return func() work {
 			return func(n int) error {
 				var x bwmarrin.ID
@@ -92,10 +89,7 @@ func newSonyflake1() (*sonyflake1.Sonyflake, error) {
 }
 
 func startSonyflake1(b *testing.B) func() work {
-	sf, err := newSonyflake1()
-	if err != nil {
-		b.Fatal(err)
-	}
+	sf := must(newSonyflake1())
 	return func() work {
 		return func(n int) error {
 			var x uint64
@@ -119,10 +113,7 @@ func newSonyflake2(s sonyflake2.Settings) (*sonyflake2.Sonyflake, error) {
 
 func startSonyflake2(s sonyflake2.Settings) func(*testing.B) func() work {
 	return func(b *testing.B) func() work {
-		sf, err := newSonyflake2(s)
-		if err != nil {
-			b.Fatal(err)
-		}
+		sf := must(newSonyflake2(s))
 		return func() work {
 			return func(n int) error {
 				var x int64
@@ -168,10 +159,7 @@ func newRandflake() (*randflake.Generator, error) {
 }
 
 func startRandflake(b *testing.B) func() work {
-	g, err := newRandflake()
-	if err != nil {
-		b.Fatal(err)
-	}
+	g := must(newRandflake())
 	var ahead atomic.Int64
 	g.TimeSource = func() int64 { return time.Now().Unix() + ahead.Load() }
 	return func() work {
@@ -193,4 +181,12 @@ func startRandflake(b *testing.B) func() work {
 			return nil
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -64,15 +64,9 @@ func TestRestartRepeats(t *testing.T) {
 				seen := map[int64]bool{}
 				repeated := 0
 				for range 2 {
-					g, err := c.start()
-					if err != nil {
-						t.Fatal(err)
-					}
+					g := must(c.start())
 					for range c.burst {
-						id, err := g()
-						if err != nil {
-							t.Fatal(err)
-						}
+						id := must(g())
 						if seen[id] {
 							repeated++
 						}

@@ -28,10 +28,7 @@ func counter(b *testing.B) *sequence.Sequence {
 	if err := sequence.Create(b.Context(), st, "bench", wide); err != nil {
 		b.Fatal(err)
 	}
-	s, err := sequence.Open(b.Context(), st, "bench", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must(sequence.Open(b.Context(), st, "bench", nil))
 	b.Cleanup(func() { s.Close() })
 	return s
 }

@@ -37,22 +37,13 @@ func wideRandflakeLayout() (snowfence.Layout, error) {
 }
 
 func startGenerator(b *testing.B, layout func() (snowfence.Layout, error), coarse bool) *snowfence.Generator {
-	l, err := layout()
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := must(layout())
 	var keys []*snowfence.Secret
 	if l.Cipher != snowfence.Plain {
 		keys = append(keys, snowfence.GenerateSecret())
 	}
-	s, err := snowfence.NewScheme(l, keys...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1), Coarse: coarse})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(l, keys...))
+	g := must(snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1), Coarse: coarse}))
 	b.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			b.Error(err)

@@ -15,10 +15,7 @@ func TestAFenceServesOneGenerator(t *testing.T) {
 		s := newSimulated()
 		r := registrar(t, s, Options{})
 		w := one(t, r)
-		f, err := w.Fence(scheme(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(w.Fence(scheme(t)))
 		if _, err := w.Fence(scheme(t)); err == nil {
 			t.Error("a number has two fences")
 		}
@@ -48,10 +45,7 @@ func TestAGrantThatWasHandedOutIsForNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
 		f := fence(t, registrar(t, s, Options{}))
-		unbind, err := f.Bind(func() int64 { return 0 })
-		if err != nil {
-			t.Fatal(err)
-		}
+		unbind := must(f.Bind(func() int64 { return 0 }))
 		if _, ok := f.Held(0); !ok {
 			t.Fatal("no grant")
 		}
@@ -88,10 +82,7 @@ func TestReleaseOfAnotherGrantKeepsTheTicks(t *testing.T) {
 func TestSchemesThatDoNotFit(t *testing.T) {
 	l := snowfence.Default()
 	l.Tick = 2 * time.Second
-	slow, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	slow := must(snowfence.NewScheme(l))
 	for _, test := range []struct {
 		o    Options
 		s    *snowfence.Scheme
@@ -157,14 +148,8 @@ func TestTheLayoutEnds(t *testing.T) {
 		l := snowfence.Default()
 		l.Epoch = time.Date(1999, 12, 31, 23, 59, 50, 0, time.UTC) // simulated clocks begin 10 s later
 		l.Fields = []snowfence.Field{{Name: "time", Bits: 14}, {Name: "node", Bits: 10}, {Name: "sequence", Bits: 12}}
-		s, err := snowfence.NewScheme(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := registrar(t, newSimulated(), Options{}).Fence(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(snowfence.NewScheme(l))
+		f := must(registrar(t, newSimulated(), Options{}).Fence(t.Context(), s))
 		if g, ok := f.Held(12_000); !ok || g.Until != s.MaxTick()+1 {
 			t.Error(g, ok)
 		}

@@ -108,10 +108,7 @@ func simulateFleet(t *testing.T, seed uint64) {
 	s, ids := newSimulated(), &fleetIDs{seen: map[snowfence.ID]int{}}
 	l := snowfence.Default()
 	l.Epoch, l.Tick = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), 20*time.Millisecond
-	sc, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sc := must(snowfence.NewScheme(l))
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var all sync.WaitGroup

@@ -172,11 +172,7 @@ func registrar(t *testing.T, s server, o Options) *Registrar {
 	if o.Max == 0 {
 		o.Max = 63
 	}
-	r, err := newRegistrar(s, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must(newRegistrar(s, &o))
 }
 
 // scheme has an epoch before the year 2000, where simulated clocks begin.
@@ -184,29 +180,17 @@ func scheme(t *testing.T) *snowfence.Scheme {
 	t.Helper()
 	l := snowfence.Default()
 	l.Epoch = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must(snowfence.NewScheme(l))
 }
 
 func one(t *testing.T, r *Registrar) *Worker {
 	t.Helper()
-	w, err := r.RegisterOne(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return must(r.RegisterOne(t.Context()))
 }
 
 func fence(t *testing.T, r *Registrar) *Fence {
 	t.Helper()
-	f, err := r.Fence(t.Context(), scheme(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must(r.Fence(t.Context(), scheme(t)))
 }
 
 // generator makes IDs with a number. Its clock differs by skew.
@@ -215,20 +199,12 @@ func generator(t *testing.T, f *Fence, c snowfence.Config, skew time.Duration) *
 	start := time.Now()
 	c.Fence = f
 	c.Time = func() (time.Time, time.Duration) { return time.Now().Add(skew), time.Since(start) }
-	g, err := snowfence.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must(snowfence.New(c))
 }
 
 func works(t *testing.T, g *snowfence.Generator) snowfence.ID {
 	t.Helper()
-	id, err := g.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return must(g.Next(t.Context()))
 }
 
 func fails(t *testing.T, g *snowfence.Generator, want error) {
@@ -247,4 +223,12 @@ func worker(t *testing.T, f *Fence) *Worker {
 		t.Fatal("the fence has no number")
 	}
 	return f.w
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -209,10 +209,7 @@ func TestAGiveBackKeepsTheTicksThatWereUsed(t *testing.T) {
 		r := registrar(t, s, Options{Min: 63})
 		f := fence(t, r)
 		g := generator(t, f, snowfence.Config{}, 9*time.Second)
-		last, err := f.Scheme().Decode(works(t, g))
-		if err != nil {
-			t.Fatal(err)
-		}
+		last := must(f.Scheme().Decode(works(t, g)))
 		if err := g.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -237,10 +234,7 @@ func TestClosingTheNumberSealsFirst(t *testing.T) {
 		r := registrar(t, s, Options{Min: 63})
 		f := fence(t, r)
 		g := generator(t, f, snowfence.Config{}, 9*time.Second)
-		last, err := f.Scheme().Decode(works(t, g))
-		if err != nil {
-			t.Fatal(err)
-		}
+		last := must(f.Scheme().Decode(works(t, g)))
 		sealed := false
 		s.hook(func(op string, _ int64) error {
 			if op == "move" {
@@ -399,10 +393,7 @@ func TestTheMillisecondIsOurOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
 		r := registrar(t, s, Options{})
-		ws, err := r.RegisterMany(t.Context(), 20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ws := must(r.RegisterMany(t.Context(), 20))
 		seen := map[int64]bool{}
 		for range 2 {
 			for _, w := range ws {

@@ -37,14 +37,9 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.Default()))
 	r := &rig{t, store.NewMemory(), s, scope.DefaultTTL}
-	if _, err := scope.Namespaces(r.st).Create(t.Context(), "jobs", s, &scope.NamespaceOptions{Unit: 16}); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(r.st).Create(t.Context(), "jobs", s, &scope.NamespaceOptions{Unit: 16}))
 	return r
 }
 
@@ -142,23 +137,14 @@ func TestAgent(t *testing.T) {
 				}
 				seen[id] = true
 			}
-			src, err := c.Source("jobs", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := must(c.Source("jobs", nil))
 			defer src.Close()
 			note(src.Next(t.Context()))
 			var all []*lease.Lease
 			for range 4 {
-				l, err := c.Lease(t.Context(), "jobs", r.s, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := must(c.Lease(t.Context(), "jobs", r.s, nil))
 				all = append(all, l)
-				g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: patience})
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must(snowfence.New(snowfence.Config{Fence: l, MaxWait: patience}))
 				node := l.Status().Grant.Node
 				if nodes[node] {
 					t.Errorf("node %d twice", node)
@@ -218,10 +204,7 @@ func TestAgentHasNothingElse(t *testing.T) {
 	if _, err := c.Lease(t.Context(), "other", r.s, nil); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("another namespace: %v", err)
 	}
-	st, err := newStore(t.Context(), "jobs", r.s, &scope.NamespaceOptions{Unit: 16})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must(newStore(t.Context(), "jobs", r.s, &scope.NamespaceOptions{Unit: 16}))
 	if _, err := lease.Open(t.Context(), st, "jobs", r.s, nil); !errors.Is(err, errNoStore) {
 		t.Errorf("the agent's own store leases a node: %v", err)
 	}
@@ -249,14 +232,8 @@ func TestAgentOverHTTP(t *testing.T) {
 		{"GET", "/v1/other/next", http.StatusNotFound},
 		{"DELETE", "/v1/jobs?confirm=jobs", http.StatusForbidden},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), q.method, "http://anything"+q.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must(http.NewRequestWithContext(t.Context(), q.method, "http://anything"+q.path, nil))
+		res := must(client.Do(req))
 		_ = res.Body.Close()
 		if res.StatusCode != q.want {
 			t.Errorf("%s %s: %s", q.method, q.path, res.Status)
@@ -270,17 +247,10 @@ func TestAgentOfAChangedNamespace(t *testing.T) {
 	r := newRig(t)
 	r.ttl = time.Second // it looks at the store three times as often
 	a, c := r.start(r.overStore())
-	src, err := c.Source("jobs", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must(c.Source("jobs", nil))
 	defer src.Close()
-	if _, err := src.Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(r.st).Delete(t.Context(), "jobs"); err != nil {
-		t.Fatal(err)
-	}
+	must(src.Next(t.Context()))
+	must(scope.Namespaces(r.st).Delete(t.Context(), "jobs"))
 	select {
 	case err := <-a.Ended():
 		if !errors.Is(err, lease.ErrNoNamespace) {
@@ -313,4 +283,12 @@ func TestUnitOf(t *testing.T) {
 			t.Errorf("%d of %d: %d, want %d", c.unit, c.nodes, got, c.want)
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -278,9 +278,7 @@ func TestLossRaisesTheBeatAfterTheSeal(t *testing.T) {
 	var word uint64
 	var atSeal uint64
 	w := &watched{Fence: f, beat: &beat{word: &word}}
-	if _, err := w.Bind(func() int64 { atSeal = atomic.LoadUint64(&word); return 7 }); err != nil {
-		t.Fatal(err)
-	}
+	must(w.Bind(func() int64 { atSeal = atomic.LoadUint64(&word); return 7 }))
 	before := word
 	if used := f.seal(); used != 7 || atSeal != before || word == before {
 		t.Errorf("seal returned %d; the beat was %d, %d at the seal, %d after it", used, before, atSeal, word)
@@ -485,10 +483,7 @@ func TestStores(t *testing.T) {
 
 // The header and the Go part have the same numbers.
 func TestHeaderHasTheStatuses(t *testing.T) {
-	text, err := os.ReadFile("../../libsnowfence/c/snowfence.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../../libsnowfence/c/snowfence.h"))
 	for name, status := range map[string]Status{
 		"OK": OK, "FENCED": Fenced, "EXHAUSTED": Exhausted, "LIFETIME": Lifetime, "INVALID": Invalid, "CLOSED": Closed,
 		"STORE": Store, "TAKEN": Taken, "TOO_SMALL": TooSmall, "TOO_MANY": TooMany, "ENDED": Ended,
@@ -503,4 +498,12 @@ func TestHeaderHasTheStatuses(t *testing.T) {
 			t.Errorf("snowfence.h does not explain the option %s", option.name)
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

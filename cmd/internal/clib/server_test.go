@@ -36,17 +36,10 @@ func stop(t *testing.T, p interface{ Stop(context.Context) error }) {
 func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string) *serve.Process {
 	t.Helper()
 	c := serve.Config{HTTP: "unix:" + socket, ReadyFor: []string{"jobs"}, Logger: slog.New(slog.DiscardHandler)}
-	a, err := agent.New(t.Context(), &c, lease.Serve(st, s, nil), "jobs", remote.Namespace{
+	a := must(agent.New(t.Context(), &c, lease.Serve(st, s, nil), "jobs", remote.Namespace{
 		Layout: s.Layout(), Unit: 16, MaxTTL: scope.DefaultTTL,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := serve.Start(t.Context(), c, a.Store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	}))
+	return must(serve.Start(t.Context(), c, a.Store))
 }
 
 // A program leases its node from the agent of its host, and goes on while
@@ -57,9 +50,7 @@ func TestAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := store.NewMemory()
-	if _, err := scope.Namespaces(st).Create(t.Context(), "jobs", s, &scope.NamespaceOptions{Unit: 16}); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "jobs", s, &scope.NamespaceOptions{Unit: 16}))
 	socket := filepath.Join(t.TempDir(), "s")
 	l := newLibrary()
 	_, err = l.Open("unix:"+socket, "jobs", "")
@@ -68,10 +59,7 @@ func TestAgent(t *testing.T) {
 	t.Setenv("SNOWFENCE_STORE", "unix:"+socket)
 	var handles []Handle
 	for _, url := range []string{"unix:" + socket, ""} {
-		h, err := l.Open(url, "jobs", "layout=default,wait=1m")
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must(l.Open(url, "jobs", "layout=default,wait=1m"))
 		handles = append(handles, h)
 	}
 	for options, want := range map[string]string{"layout=twitter": "leave out the layout", "node=40": "node"} {
@@ -115,21 +103,16 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "public", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "public", s, nil))
 	for name, pattern := range map[string]string{"bills": "", "orders": "RE-{year}-{n:6}"} {
 		if err := sequence.Create(t.Context(), st, name, sequence.Definition{Pattern: pattern}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := serve.Start(t.Context(), serve.Config{
+	p := must(serve.Start(t.Context(), serve.Config{
 		HTTP: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
 		Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{secret}, nil },
-	}, st)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, st))
 	defer stop(t, p)
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, secret.AppendSecret(nil), 0o600); err != nil {
@@ -137,10 +120,7 @@ func TestServer(t *testing.T) {
 	}
 	url := "http://127.0.0.1:1,http://" + p.HTTP // the first does not answer
 	l := newLibrary()
-	h, err := l.Open(url, "public", "secret-file="+key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(l.Open(url, "public", "secret-file="+key))
 	if _, err := l.Next(h); err != nil {
 		t.Error(err)
 	}

@@ -39,13 +39,8 @@ func TestNamespaceThatDoesNotExist(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "snowfence namespace create shop") {
 		t.Fatalf("%v", err)
 	}
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st.Leases).Create(t.Context(), "shop", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.Default()))
+	must(scope.Namespaces(st.Leases).Create(t.Context(), "shop", s, nil))
 	_, err = namespaceScheme(t.Context(), st, "shop", o)
 	wantStatus(t, err, OK)
 }

@@ -77,32 +77,21 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 func (b *bench) namespace(t *testing.T, name, layout string) {
 	t.Helper()
 	m := &pb.CreateNamespaceRequest{Name: name, Layout: layout}
-	if _, err := b.service.Management.CreateNamespace(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	must(b.service.Management.CreateNamespace(t.Context(), m))
 }
 
 // ask makes a request and returns the answer and its body.
 func (b *bench) ask(t *testing.T, method, path, secret, body string) (*http.Response, string) {
 	t.Helper()
 	b.asked++
-	r, err := http.NewRequestWithContext(t.Context(), method, b.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(t.Context(), method, b.URL+path, strings.NewReader(body)))
 	if secret != "" {
 		r.Header.Set("Authorization", "Bearer "+secret)
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(client.Do(r))
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(io.ReadAll(resp.Body))
 	return resp, string(text)
 }
 
@@ -112,15 +101,9 @@ func (b *bench) follow(t *testing.T, path, secret string, see func(kind, data st
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(ctx, http.MethodGet, b.URL+path, nil))
 	r.Header.Set("Authorization", "Bearer "+secret)
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(http.DefaultClient.Do(r))
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
@@ -245,10 +228,7 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"orders", "hidden"} {
-		sp, err := b.service.Spaces.Find(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := must(b.service.Spaces.Find(t.Context(), name))
 		sp.Made.Add(5)
 	}
 	seconds := 0
@@ -291,10 +271,7 @@ func TestRateOfTokens(t *testing.T) {
 func TestStreamTellsRates(t *testing.T) {
 	b := newBench(t)
 	b.namespace(t, "orders", "twitter")
-	sp, err := b.service.Spaces.Find(t.Context(), "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must(b.service.Spaces.Find(t.Context(), "orders"))
 	b.follow(t, "/dashboard/api/stream", "", func(kind, data string) bool {
 		sp.Made.Add(1000)
 		b.service.Answered(server.RESP, 1000, 3*time.Millisecond, nil)
@@ -349,14 +326,8 @@ func TestStreamsEnd(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.URL+"/dashboard/api/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(ctx, http.MethodGet, b.URL+"/dashboard/api/stream", nil))
+	resp := must(http.DefaultClient.Do(r))
 	defer resp.Body.Close()
 	b.d.Close()
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil || !none() {
@@ -382,15 +353,9 @@ func TestStreamsAreBounded(t *testing.T) {
 func TestLeaseShows(t *testing.T) {
 	b := newBench(t)
 	b.namespace(t, "orders", "twitter")
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	node := int64(37)
-	l, err := lease.Open(t.Context(), b.store, "orders", s, &lease.Options{Node: &node, Label: "web <1>"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(lease.Open(t.Context(), b.store, "orders", s, &lease.Options{Node: &node, Label: "web <1>"}))
 	defer func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -457,4 +422,12 @@ func leaseOf(t *testing.T, r leaseRow) *pb.LeaseInfo {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -68,20 +68,14 @@ func TestNothingSecret(t *testing.T) {
 		Memory: store.NewMemory(),
 		err:    fmt.Errorf("dialing postgres://%s:%s@%s/ids: connection refused", user, password, host),
 	}
-	secret, err := snowfence.ParseSecret([]byte(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := must(snowfence.ParseSecret([]byte(key)))
 	observed, latency := server.Observe(st, nil)
 	service := server.New(store.Group(observed), server.Options{
 		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret, error) {
 			return []*snowfence.Secret{secret}, nil
 		},
 	})
-	auth, err := server.NewAuth([]server.Token{{Name: "reader", SHA256: hash(token)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	auth := must(server.NewAuth([]server.Token{{Name: "reader", SHA256: hash(token)}}))
 	mux := http.NewServeMux()
 	d := Mount(mux, Config{
 		Service: service, Latency: latency, Version: "test",
@@ -100,16 +94,9 @@ func TestNothingSecret(t *testing.T) {
 		_ = service.Close(ctx) // its leases may have ended
 	})
 	hidden := &pb.CreateNamespaceRequest{Name: "hidden", Layout: "randflake"}
-	if _, err := service.Management.CreateNamespace(t.Context(), hidden); err != nil {
-		t.Fatal(err)
-	}
-	sp, err := service.Spaces.Find(t.Context(), "hidden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sp.Own.Generator(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(service.Management.CreateNamespace(t.Context(), hidden))
+	sp := must(service.Spaces.Find(t.Context(), "hidden"))
+	must(sp.Own.Generator(t.Context()))
 	var said strings.Builder
 	b.follow(t, "/dashboard/api/watch?namespace=hidden", token, func(kind, data string) bool {
 		fmt.Fprintln(&said, data)

@@ -70,10 +70,7 @@ func lookAt(t testing.TB, layout string, at time.Time, rs ...store.Record) *node
 
 func lookInUnits(t testing.TB, layout string, unit int64, at time.Time, rs ...store.Record) *nodeMap {
 	t.Helper()
-	l, err := snowfence.ParseLayout(layout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout(layout))
 	nodes := int64(1) << l.Bits(snowfence.FieldNode)
 	v := &server.View{
 		Namespace: scope.Namespace{Layout: l, Nodes: snowfence.NodeRange{Until: nodes}, Unit: unit}, Layout: l,
@@ -153,10 +150,7 @@ func over1(r store.Record, node int64) store.Record {
 // shows.
 func TestManyNodesShareSquares(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	l, err := snowfence.ParseLayout("time=31,node=30,seq=2,tick=1s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("time=31,node=30,seq=2,tick=1s"))
 	look := lookAt(t, l.String(), now, record(l, 1<<29, now, time.Minute, "x"))
 	look.paintCells()
 	if len(look.cells) != maxCells || look.per != 1<<13 || look.cells[1<<16] != cellHeld {

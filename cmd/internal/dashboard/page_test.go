@@ -23,10 +23,7 @@ func TestCompressedPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Accept-Encoding", "gzip") // set, so that the client takes nothing apart itself
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must(http.DefaultClient.Do(r))
 		defer res.Body.Close()
 		z, err := gzip.NewReader(res.Body)
 		if err != nil {

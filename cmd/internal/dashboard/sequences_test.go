@@ -20,9 +20,7 @@ func TestStreamTellsOfSequences(t *testing.T) {
 		"hidden":     {},
 	} {
 		m.Name = name
-		if _, err := b.service.Management.CreateSequence(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		must(b.service.Management.CreateSequence(t.Context(), m))
 	}
 	everybody := server.Open().Anyone()
 	take := func(name string, n int64) {

@@ -134,14 +134,8 @@ func TestStreamCountsNodes(t *testing.T) {
 // hold leases nodes of orders in one block.
 func hold(t *testing.T, b *bench, nodes int, label string) (first int64) {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := lease.Open(t.Context(), b.store, "orders", s, &lease.Options{Nodes: nodes, Label: label})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	l := must(lease.Open(t.Context(), b.store, "orders", s, &lease.Options{Nodes: nodes, Label: label}))
 	t.Cleanup(func() { _ = l.Close() })
 	return l.Status().Grant.Node
 }

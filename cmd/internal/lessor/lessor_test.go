@@ -43,9 +43,7 @@ func newRigOf(t *testing.T, layout string, unit int64) *rig {
 	l := must(snowfence.ParseLayout(layout))
 	r := &rig{T: t, st: store.NewMemory(), s: must(snowfence.NewScheme(l)), ended: make(chan error, 10)}
 	o := &scope.NamespaceOptions{Unit: unit}
-	if _, err := scope.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(r.st).Create(t.Context(), "n", r.s, o))
 	r.Lessor = lessor.New("me", unit, r.open, lease.Serve(r.st, r.s, nil), func(err error) { r.ended <- err })
 	return r
 }
@@ -274,9 +272,7 @@ func TestUnitsThatCannotBeLeased(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		for range 63 {
-			if _, err := r.take("x"); err != nil {
-				t.Fatal(err)
-			}
+			must(r.take("x"))
 		}
 		if _, err := r.take("x"); !errors.Is(err, lease.ErrTaken) {
 			t.Errorf("all nodes are held: %v", err)
@@ -350,9 +346,7 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 		r := newRig(t, 8)
 		defer r.Close(t.Context())
 		a := must(r.take("x"))
-		if _, err := scope.Namespaces(r.st).Delete(t.Context(), "n"); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(r.st).Delete(t.Context(), "n"))
 		for range 10000 {
 			b, err := r.Renew(t.Context(), a.Ticket, rand.Text(), nil)
 			if a = b; errors.Is(err, store.ErrLost) {
@@ -365,9 +359,7 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 			t.Errorf("units that were lost: %v", units)
 		}
 		o := &scope.NamespaceOptions{Unit: 8}
-		if _, err := scope.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(r.st).Create(t.Context(), "n", r.s, o))
 		if _, err := r.take("x"); errors.Is(err, lease.ErrEnded) {
 			t.Error(err)
 		}
@@ -379,10 +371,7 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 func TestLessorsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
-		a, err := r.take("x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(r.take("x"))
 		other := lessor.New("other", 8, r.open, nil, func(error) {})
 		defer other.Close(t.Context())
 		if _, err := other.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, lease.ErrElsewhere) {
@@ -391,9 +380,7 @@ func TestLessorsEnd(t *testing.T) {
 		if err := other.Release(t.Context(), a.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
 			t.Error(err)
 		}
-		if _, err := scope.Namespaces(r.st).Delete(t.Context(), "n"); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(r.st).Delete(t.Context(), "n"))
 		began := time.Now()
 		if err := <-r.ended; !errors.Is(err, lease.ErrNoNamespace) || time.Since(began) > 10*time.Second {
 			t.Errorf("the namespace is gone: %v after %v", err, time.Since(began))

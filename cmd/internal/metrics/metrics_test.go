@@ -26,15 +26,9 @@ const patience = 2 * time.Minute
 
 func scrape(t *testing.T, base string) string {
 	t.Helper()
-	res, err := http.Get(base + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.Get(base + "/metrics"))
 	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(io.ReadAll(res.Body))
 	return string(text)
 }
 
@@ -43,18 +37,10 @@ func scrape(t *testing.T, base string) string {
 // wants.
 func TestRequestsAreTimed(t *testing.T) {
 	st := store.NewMemory()
-	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	limits := &scope.NamespaceOptions{MaxTTL: time.Minute}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", scheme, limits); err != nil {
-		t.Fatal(err)
-	}
-	p, err := serve.Start(t.Context(), serve.Config{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0", TTL: time.Minute}, st)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "default", scheme, limits))
+	p := must(serve.Start(t.Context(), serve.Config{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0", TTL: time.Minute}, st))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -67,10 +53,7 @@ func TestRequestsAreTimed(t *testing.T) {
 		"/v1/default/next", "/v1/default/next?n=1000", "/v1/nothing/next",
 		"/v1/default/stream", "/dashboard/", "/healthz",
 	} {
-		res, err := http.Get(base + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must(http.Get(base + path))
 		if _, err := io.CopyN(io.Discard, res.Body, 10); err != nil && err != io.EOF {
 			t.Error(err)
 		}
@@ -78,27 +61,17 @@ func TestRequestsAreTimed(t *testing.T) {
 	}
 	ids := snowfencev1connect.NewIDServiceClient(http.DefaultClient, base)
 	for range 2 {
-		if _, err := ids.Next(t.Context(), connect.NewRequest(&pb.NextRequest{})); err != nil {
-			t.Fatal(err)
-		}
+		must(ids.Next(t.Context(), connect.NewRequest(&pb.NextRequest{})))
 	}
-	stream, err := ids.Stream(t.Context(), connect.NewRequest(&pb.StreamRequest{Count: 10}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must(ids.Stream(t.Context(), connect.NewRequest(&pb.StreamRequest{Count: 10})))
 	for stream.Receive() {
 	}
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := net.Dial("tcp", p.RESP)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(net.Dial("tcp", p.RESP))
 	defer c.Close()
-	if _, err := c.Write([]byte(strings.Repeat("SNOWFENCE.NEXT default\r\n", 100) + "NONSENSE\r\n")); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Write([]byte(strings.Repeat("SNOWFENCE.NEXT default\r\n", 100) + "NONSENSE\r\n")))
 	for in := bufio.NewScanner(c); in.Scan() && !strings.HasPrefix(in.Text(), "-ERR"); {
 	}
 	want := map[string]int{"http": 3, "rpc": 2, "resp": 101}
@@ -119,4 +92,12 @@ func TestRequestsAreTimed(t *testing.T) {
 	if strings.Contains(text, "snowfence_request_seconds_sum{wire=\"resp\"} 0\n") || !strings.Contains(text, `snowfence_request_seconds_bucket{wire="resp",le="+Inf"} 101`) {
 		t.Errorf("counted without their time:\n%s", text)
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

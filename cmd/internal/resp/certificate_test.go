@@ -31,10 +31,7 @@ func TestCertificateIsJudgedAgain(t *testing.T) {
 		var now atomic.Pointer[server.Auth]
 		read := func(tokens ...server.Token) {
 			t.Helper()
-			a, err := server.NewAuth(tokens)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must(server.NewAuth(tokens))
 			if old := now.Load(); old != nil {
 				a.Replace(old)
 			}

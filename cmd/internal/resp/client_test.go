@@ -29,14 +29,9 @@ type peer struct {
 
 func dial(t *testing.T, addr string) *peer {
 	t.Helper()
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(net.Dial("tcp", addr))
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	return &peer{t, c, bufio.NewReader(c)}
 }
 
@@ -243,15 +238,12 @@ func token(name, secret string, f func(*server.Token)) server.Token {
 }
 
 func TestTokens(t *testing.T) {
-	a, err := server.NewAuth([]server.Token{
+	a := must(server.NewAuth([]server.Token{
 		token("all", "secret-1", nil),
 		token("reader", "secret-2", func(t *server.Token) { t.Verbs = []server.Verb{server.VerbRead} }),
 		token("elsewhere", "secret-3", func(t *server.Token) { t.Namespaces = []string{"other*"} }),
 		token("slow", "secret-4", func(t *server.Token) { t.Rate, t.Burst = 0.001, 10 }),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	_, addr := start(t, Config{Auth: func() *server.Auth { return a }})
 	p := dial(t, addr)
 	for _, args := range [][]string{
@@ -303,10 +295,7 @@ func TestTokens(t *testing.T) {
 // A token whose connections leave no place for others gets no more; those
 // that it has go on.
 func TestShareOfATokenOfConnections(t *testing.T) {
-	a, err := server.NewAuth([]server.Token{token("shop", "secret-1", nil), token("cart", "secret-2", nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(server.NewAuth([]server.Token{token("shop", "secret-1", nil), token("cart", "secret-2", nil)}))
 	_, addr := start(t, Config{Auth: func() *server.Auth { return a }, MaxConns: 5})
 	first := dial(t, addr)
 	for range 3 {
@@ -386,31 +375,22 @@ func TestSlowClient(t *testing.T) {
 // A namespace that is deleted and made again is seen to be another one.
 func TestNamespaceChanges(t *testing.T) {
 	st := store.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "n", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	must(scope.Namespaces(st).Create(t.Context(), "n", s, nil))
 	svc := server.New(st, server.Options{TTL: 500 * time.Millisecond})
 	t.Cleanup(func() { _ = svc.Close(context.Background()) }) // what is deleted gives nothing back
 	_, addr := start(t, Config{Service: svc})
 	p := dial(t, addr)
 	p.id(p.do("SNOWFENCE.NEXT", "n"))
 	gone := &pb.DeleteNamespaceRequest{Name: "n", Confirm: "n"}
-	if _, err := svc.Management.DeleteNamespace(t.Context(), gone); err != nil {
-		t.Fatal(err)
-	}
+	must(svc.Management.DeleteNamespace(t.Context(), gone))
 	p.fails(p.do("SNOWFENCE.NEXT", "n"), "NONAMESPACE")
 	other := &pb.CreateNamespaceRequest{Name: "n", Layout: "sonyflake"}
 	if _, err := svc.Management.CreateNamespace(t.Context(), other); err == nil {
 		t.Error("a deleted namespace came back with another layout")
 	}
 	same := &pb.CreateNamespaceRequest{Name: "n", Layout: "twitter"}
-	if _, err := svc.Management.CreateNamespace(t.Context(), same); err != nil {
-		t.Fatal(err)
-	}
+	must(svc.Management.CreateNamespace(t.Context(), same))
 	// its ticks begin above the old one's
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		reply := p.do("SNOWFENCE.NEXT", "n")
@@ -421,4 +401,12 @@ func TestNamespaceChanges(t *testing.T) {
 			t.Fatal(reply)
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -34,13 +34,8 @@ type pipe struct {
 func pipeTo(t *testing.T, cfg Config, wrap func(net.Conn) net.Conn) *pipe {
 	time.Sleep(time.Until(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))) // the bubble begins before the epoch
 	st := store.NewMemory()
-	sc, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", sc, nil); err != nil {
-		t.Fatal(err)
-	}
+	sc := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	must(scope.Namespaces(st).Create(t.Context(), "default", sc, nil))
 	cfg.Service = server.New(st, server.Options{Lead: 100_000})
 	if cfg.Auth == nil {
 		a := server.Open()
@@ -144,10 +139,7 @@ func TestBuffersOfIdleClients(t *testing.T) {
 // that did may be silent for ever, and one that takes it back has as long
 // once more.
 func TestNobodyStays(t *testing.T) {
-	a, err := server.NewAuth([]server.Token{token("all", "secret", nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(server.NewAuth([]server.Token{token("all", "secret", nil)}))
 	cfg := Config{Auth: func() *server.Auth { return a }, Slow: 10 * time.Second}
 	slowly := encode("CLIENT", "SETNAME", strings.Repeat("x", 100))
 	for name, say := range map[string]func(i int) string{
@@ -230,14 +222,8 @@ func TestRepliesAfterALongWait(t *testing.T) {
 }
 
 func selfSigned(t *testing.T) *tls.Config {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must(x509.CreateCertificate(rand.Reader, about, about, key.Public(), key))
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }

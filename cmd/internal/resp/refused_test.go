@@ -12,9 +12,7 @@ import (
 // A client that was let in at a stop was told that there were too many.
 func TestClientAtAStopIsToldWhy(t *testing.T) {
 	s, _ := start(t, Config{})
-	if err := s.Shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Shutdown(context.Background()))
 	theirs, ours := net.Pipe()
 	defer ours.Close()
 	s.serveConn(theirs)

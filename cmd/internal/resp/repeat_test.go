@@ -19,13 +19,8 @@ func TestRepeatedCommands(t *testing.T) {
 	st := store.NewMemory()
 	layouts := map[string]snowfence.Layout{"a": snowfence.MustLayout("twitter"), "b": snowfence.MustLayout("sonyflake")}
 	for name, l := range layouts {
-		s, err := snowfence.NewScheme(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := scope.Namespaces(st).Create(t.Context(), name, s, nil); err != nil {
-			t.Fatal(err)
-		}
+		s := must(snowfence.NewScheme(l))
+		must(scope.Namespaces(st).Create(t.Context(), name, s, nil))
 	}
 	svc := server.New(st, server.Options{Lead: 10_000})
 	defer func() {

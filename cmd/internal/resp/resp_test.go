@@ -21,13 +21,8 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 	t.Helper()
 	if cfg.Service == nil {
 		st := store.NewMemory()
-		s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := scope.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
-			t.Fatal(err)
-		}
+		s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+		must(scope.Namespaces(st).Create(context.Background(), "default", s, nil))
 		cfg.Service = server.New(st, server.Options{})
 		t.Cleanup(func() {
 			if err := cfg.Service.Close(context.Background()); err != nil {
@@ -41,10 +36,7 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 	}
 	cfg.Version = "test"
 	s := New(bounded(cfg))
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
 	t.Cleanup(func() {
@@ -76,9 +68,7 @@ func talk(t *testing.T, addr, text string) string {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	go func() { _, _ = io.WriteString(c, text) }()
 	b, err := io.ReadAll(bufio.NewReader(c))
 	if err != nil {

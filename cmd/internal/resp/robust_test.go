@@ -19,10 +19,7 @@ import (
 // takes is bounded, and others are served meanwhile.
 func TestClientThatNeverReads(t *testing.T) {
 	s, addr := start(t, Config{Slow: 100 * time.Millisecond})
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(net.Dial("tcp", addr))
 	defer c.Close()
 	ask := encode("SNOWFENCE.NEXT", "default", "COUNT", "1000000")
 	_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
@@ -44,17 +41,10 @@ func TestClientThatNeverReads(t *testing.T) {
 // goes on.
 func FuzzConnection(f *testing.F) {
 	st := store.NewMemory()
-	sc, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(context.Background(), "default", sc, nil); err != nil {
-		f.Fatal(err)
-	}
+	sc := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	must(scope.Namespaces(st).Create(context.Background(), "default", sc, nil))
 	for name, d := range map[string]sequence.Definition{"orders": {}, "strict": {Mode: sequence.Strict}} {
-		if err := sequence.Create(context.Background(), st, name, d); err != nil {
-			f.Fatal(err)
-		}
+		noError(f, sequence.Create(context.Background(), st, name, d))
 	}
 	service := server.New(st, server.Options{})
 	f.Cleanup(func() { _ = service.Close(context.Background()) })

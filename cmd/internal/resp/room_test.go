@@ -13,9 +13,7 @@ func TestLargeBuffersHaveRoom(t *testing.T) {
 	s, addr := start(t, Config{})
 	service := s.cfg.Service
 	var others server.Caller
-	if err := service.Reserve(&others, server.MostRoom-server.BufferRoom/2); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, service.Reserve(&others, server.MostRoom-server.BufferRoom/2))
 	p := dial(t, addr)
 	const many = 3000
 	p.send(strings.Repeat("SNOWFENCE.NEXT default\r\nPING\r\n", many)) // in small pieces
@@ -49,9 +47,15 @@ func TestLargeBuffersHaveRoom(t *testing.T) {
 			t.Fatal(got)
 		}
 		p.do("QUIT")
-		if err := service.Reserve(&others, server.MostRoom-19*server.BufferRoom); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, service.Reserve(&others, server.MostRoom-19*server.BufferRoom))
 		service.Ended(&others)
+	}
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -22,9 +22,7 @@ func counting(t *testing.T, cfg Config, all map[string]sequence.Definition) stri
 	t.Helper()
 	st := store.NewMemory()
 	for name, d := range all {
-		if err := sequence.Create(t.Context(), st, name, d); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, sequence.Create(t.Context(), st, name, d))
 	}
 	cfg.Service = server.New(st, server.Options{})
 	t.Cleanup(func() {
@@ -123,9 +121,7 @@ func TestPeriodsInKeys(t *testing.T) {
 			"bills": {Pattern: "{year}{month}{day}-{n:2}"}, "shop.months": {Pattern: "{yy}{month}/{n:6+}", Zone: "Asia/Tokyo"},
 			"by.two": {Pattern: "{year}-{n:3}", Start: new(int64(10)), Step: 2, Mode: sequence.Strict},
 		} {
-			if err := sequence.Create(t.Context(), p.conn.srv.cfg.Service.Store(), name, d); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, sequence.Create(t.Context(), p.conn.srv.cfg.Service.Store(), name, d))
 		}
 		for _, command := range []string{"INCR bills", "INCRBY bills 2", "GET bills", "EXPIRE bills 60"} {
 			p.says(command, "PERIOD", "bills:20261121")
@@ -197,15 +193,12 @@ func TestPlaceOfKeys(t *testing.T) {
 // A token takes with the verb ids and looks with read, each where it may,
 // and every number counts for its rate.
 func TestTokensOfSequences(t *testing.T) {
-	a, err := server.NewAuth([]server.Token{
+	a := must(server.NewAuth([]server.Token{
 		token("all", "secret-1", nil),
 		token("reader", "secret-2", func(t *server.Token) { t.Verbs = []server.Verb{server.VerbRead} }),
 		token("elsewhere", "secret-3", func(t *server.Token) { t.Namespaces = []string{"shop.*"} }),
 		token("slow", "secret-4", func(t *server.Token) { t.Rate, t.Burst = 0.001, 10 }),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	addr := counting(t, Config{Auth: func() *server.Auth { return a }},
 		map[string]sequence.Definition{"orders": {}, "shop.orders": {}})
 	p := dial(t, addr)

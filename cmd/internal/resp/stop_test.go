@@ -18,13 +18,8 @@ import (
 // the client read that.
 func TestStopIsTheReasonOfCommandsThatWait(t *testing.T) {
 	st := store.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("time=31,node=10,seq=2,tick=1s,epoch=2025-01-01"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("time=31,node=10,seq=2,tick=1s,epoch=2025-01-01")))
+	must(scope.Namespaces(st).Create(t.Context(), "default", s, nil))
 	service := server.New(st, server.Options{MaxWait: time.Hour, Block: 1})
 	t.Cleanup(func() {
 		if err := service.Close(context.Background()); err != nil {

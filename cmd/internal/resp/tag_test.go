@@ -12,20 +12,12 @@ import (
 // A tag is in each ID of a command, and in no command after it.
 func TestTags(t *testing.T) {
 	srv, addr := start(t, Config{})
-	scheme, err := snowfence.NewScheme(snowfence.MustLayout("tag=2,time=41,node=8,seq=8"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(srv.cfg.Service.Store()).Create(t.Context(), "orders", scheme, nil); err != nil {
-		t.Fatal(err)
-	}
+	scheme := must(snowfence.NewScheme(snowfence.MustLayout("tag=2,time=41,node=8,seq=8")))
+	must(scope.Namespaces(srv.cfg.Service.Store()).Create(t.Context(), "orders", scheme, nil))
 	p := dial(t, addr)
 	tagOf := func(reply any) int64 {
 		t.Helper()
-		parts, err := scheme.Decode(p.id(reply))
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must(scheme.Decode(p.id(reply)))
 		return parts.Tag
 	}
 	for range 3 { // equal commands are made together

@@ -82,17 +82,9 @@ func TestTagAndRanges(t *testing.T) {
 func TestNextAt(t *testing.T) {
 	f := start(t)
 	st := f.service.Store()
-	l, err := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2015-01-01,first=5")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "past", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2015-01-01,first=5"))
+	s := must(snowfence.NewScheme(l))
+	must(scope.Namespaces(st).Create(t.Context(), "past", s, nil))
 	status := func(query string, code int, words string) {
 		t.Helper()
 		w := f.do("GET", "/v1/"+query, "")
@@ -102,9 +94,7 @@ func TestNextAt(t *testing.T) {
 	}
 	const at = "past/next?at=2019-05-17T08:30:00Z"
 	status(at, 422, "allow it")
-	if _, err := scope.Namespaces(st).AllowBackfill(t.Context(), "past", 0); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).AllowBackfill(t.Context(), "past", 0))
 	status(at, 200, `{"ids":["578861767065600000"]}`)
 	status(at+"&n=2", 200, `{"ids":["578861767069794304","578861767073988608"]}`)
 	status(at+"&n=2&node=1&format=hex", 200, `{"ids":["`)
@@ -117,14 +107,20 @@ func TestNextAt(t *testing.T) {
 	status("past/next?at=2999-01-01T00:00:00Z", 400, "in the future")
 	status("default/next?at=2019-05-17T08:30:00Z", 422, "allow it")
 	status("past/next?n=3", 200, "ids")
-	if _, err := scope.Namespaces(st).BackfillNodes(t.Context(), "past", snowfence.NodeRange{
+	must(scope.Namespaces(st).BackfillNodes(t.Context(), "past", snowfence.NodeRange{
 		From:  2,
 		Until: 3,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	status(at, 422, "use the nodes 2 to 2")
 	status(at+"&node=2", 200, "ids")
 	f.who = nil
 	status(at, 401, "token")
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

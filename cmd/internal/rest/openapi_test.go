@@ -15,10 +15,7 @@ type openDoc map[string]any
 
 func document(t *testing.T) openDoc {
 	t.Helper()
-	text, err := openAPI((&rest{s: new(server.Service)}).boundRoutes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(openAPI((&rest{s: new(server.Service)}).boundRoutes()))
 	var d openDoc
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)

@@ -29,14 +29,9 @@ type face struct {
 func start(t testing.TB) *face {
 	t.Helper()
 	st := store.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	leasable := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1000}} // tests name others
-	if _, err := scope.Namespaces(st).Create(context.Background(), "default", s, leasable); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(context.Background(), "default", s, leasable))
 	f := &face{TB: t, mux: http.NewServeMux(), service: server.New(st, server.Options{}), who: server.Open().Anyone()}
 	Mount(f.mux, f.service, func(*http.Request) (*server.Identity, error) {
 		if f.who == nil {

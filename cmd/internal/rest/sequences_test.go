@@ -151,12 +151,9 @@ func TestRightsToNumbers(t *testing.T) {
 	f.make("orders", `{}`)
 	f.make("other", `{}`)
 	for _, verb := range []server.Verb{server.VerbIDs, server.VerbRead, server.VerbManage} {
-		a, err := server.NewAuth([]server.Token{{
+		a := must(server.NewAuth([]server.Token{{
 			Name: "t", SHA256: sumOfSecret, Verbs: []server.Verb{verb}, Namespaces: []string{"ord*"},
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))
 		f.who, _ = a.Identify("secret")
 		for _, method := range []string{"GET", "POST", "HEAD"} {
 			for _, name := range []string{"orders", "other"} {

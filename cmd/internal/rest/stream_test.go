@@ -20,14 +20,8 @@ func TestStream(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", s.URL+"/v1/default/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(ctx, "GET", s.URL+"/v1/default/stream", nil))
+	res := must(http.DefaultClient.Do(req))
 	lines := bufio.NewScanner(res.Body)
 	last := ""
 	for n := 0; n < 10_000 && lines.Scan(); n++ {
@@ -54,10 +48,7 @@ func TestRateOfAllRequests(t *testing.T) {
 		"/v1/default/range?from=1&to=2", "/v1/default/leases", "/v1/default", "/v1", "/v1?list=sequences", "/v1?list=x",
 		"/v1/orders/sequence", "/v1/orders/sequence/next", "/v1/orders/sequence/next?n=x",
 	} {
-		a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Rate: 1e-9, Burst: 2}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Rate: 1e-9, Burst: 2}}))
 		f.who, _ = a.Identify("secret")
 		for i := range 3 {
 			if code := f.do("GET", path, "").Code; (code == 429) != (i == 2) {
@@ -72,21 +63,14 @@ const sumOfSecret = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf52
 // A stream ends when its token loses the right to it.
 func TestStreamOfALostRight(t *testing.T) {
 	tokens := func(verbs ...server.Verb) *server.Auth {
-		a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Verbs: verbs}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
+		return must(server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Verbs: verbs}}))
 	}
 	f := start(t)
 	before := tokens(server.VerbIDs, server.VerbRead)
 	f.who, _ = before.Identify("secret")
 	s := httptest.NewServer(f.mux)
 	defer s.Close()
-	res, err := http.Get(s.URL + "/v1/default/stream")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.Get(s.URL + "/v1/default/stream"))
 	defer res.Body.Close()
 	tokens(server.VerbRead).Replace(before)
 	if _, err := io.Copy(io.Discard, res.Body); err == nil {

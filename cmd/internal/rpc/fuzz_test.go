@@ -18,13 +18,8 @@ import (
 // panics.
 func FuzzRequest(f *testing.F) {
 	st := store.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
-		f.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	must(scope.Namespaces(st).Create(context.Background(), "default", s, nil))
 	service := server.New(st, server.Options{})
 	f.Cleanup(func() { _ = service.Close(context.Background()) })
 	mux := http.NewServeMux()

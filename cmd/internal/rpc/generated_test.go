@@ -25,14 +25,8 @@ func TestGenerated(t *testing.T) {
 		"snowfencev1/snowfence.pb.go",
 		"snowfencev1/snowfencev1connect/snowfence.connect.go",
 	} {
-		want, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(filepath.Join("../../../remote", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must(os.ReadFile(filepath.Join(dir, name)))
+		got := must(os.ReadFile(filepath.Join("../../../remote", name)))
 		if versionless(got) != versionless(want) {
 			t.Errorf("remote/%s is not what proto/ makes: run scripts/proto.sh", name)
 		}

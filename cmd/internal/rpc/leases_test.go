@@ -27,10 +27,7 @@ func TestLeases(t *testing.T) {
 	w.wants("no label", err, connect.CodeInvalidArgument, "invalid")
 	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "\x1b[2Jgone"}))
 	w.wants("a label that commands terminals", err, connect.CodeInvalidArgument, "invalid")
-	a, err := c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me"})))
 	first := a.Msg
 	if first.Nodes != 1 || first.From >= first.Until || first.RenewAfter.AsDuration() != 5*time.Second ||
 		first.Layout == "" || len(first.Secrets) > 0 {
@@ -74,12 +71,10 @@ func TestLeases(t *testing.T) {
 		t.Fatalf("watch: %v %v", err, s.Err())
 	}
 	used := second.From
-	if _, err := c.Release(ctx, connect.NewRequest(&pb.ReleaseRequest{
+	must(c.Release(ctx, connect.NewRequest(&pb.ReleaseRequest{
 		Ticket: second.Ticket,
 		Used:   &used,
-	})); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	if !s.Receive() || len(s.Msg().Leases) != 1 || s.Msg().Leases[0].Held {
 		t.Errorf("watch after the release: %v %v", s.Msg(), s.Err())
 	}
@@ -87,9 +82,7 @@ func TestLeases(t *testing.T) {
 	w.wants("a released ticket", err, connect.CodeAborted, "lost")
 
 	node := first.Node
-	if _, err := c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "you", Node: &node})); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "you", Node: &node})))
 	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Node: &node, Guard: true}))
 	w.wants("a guarded node", err, connect.CodeResourceExhausted, "no-nodes")
 	w.as(server.Token{Verbs: []server.Verb{server.VerbLease}})
@@ -131,11 +124,9 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)
-	if _, err := keeps.service.Management.CreateNamespace(t.Context(), &pb.CreateNamespaceRequest{
+	must(keeps.service.Management.CreateNamespace(t.Context(), &pb.CreateNamespaceRequest{
 		Name: "secret", Layout: "randflake", FirstNode: proto.Int64(5), LastNode: proto.Int64(5),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	acquire := func(h *host) (*pb.Lease, error) {
 		c := snowfencev1connect.NewLeaseServiceClient(http.DefaultClient, h.URL)
 		res, err := c.Acquire(t.Context(), connect.NewRequest(&pb.AcquireRequest{Namespace: "secret", Label: "me"}))
@@ -197,20 +188,11 @@ func TestAcquireWithALostTicket(t *testing.T) {
 	_, err = acquire("", []byte("x"))
 	w.wants("a damaged ticket as lost", err, connect.CodeInvalidArgument, "invalid")
 	key := []store.Key{{Namespace: "default", Node: a.Node}}
-	before, err := st.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := c.Renew(t.Context(), connect.NewRequest(&pb.RenewRequest{
+	before := must(st.Get(t.Context(), key))
+	b := must(c.Renew(t.Context(), connect.NewRequest(&pb.RenewRequest{
 		Ticket: a.Ticket, Attempt: "attempt-0123456789",
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := st.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))
+	now := must(st.Get(t.Context(), key))
 	if err := st.Swap(t.Context(), []store.Write{{Old: now[0].Nonce, New: before[0]}})[0]; err != nil {
 		t.Fatal(err)
 	}

@@ -15,31 +15,19 @@ import (
 // had to be near the store.
 func TestPastOverRPC(t *testing.T) {
 	st := store.NewMemory()
-	l, err := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2015-01-01,first=1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2015-01-01,first=1"))
+	s := must(snowfence.NewScheme(l))
+	must(scope.Namespaces(st).Create(t.Context(), "orders", s, nil))
 	c := client(t, serve(t, st, server.Options{}))
 	want := remote.Backfill{Namespace: "orders", At: time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC), Node: 5}
 	ids := make([]snowfence.ID, 3)
 	if err := c.FillAt(t.Context(), ids, want); err == nil {
 		t.Error("IDs for the past of a namespace that does not allow them")
 	}
-	if _, err := scope.Namespaces(st).AllowBackfill(t.Context(), "orders", 0); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).AllowBackfill(t.Context(), "orders", 0))
 	seen := map[snowfence.ID]bool{}
 	for range 2 {
-		if err := c.FillAt(t.Context(), ids, want); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.FillAt(t.Context(), ids, want))
 		for _, id := range ids {
 			p, err := s.Decode(id)
 			if err != nil || p.Sequence != 0 || p.Node != 5 || p.Time.Sub(want.At).Abs() > time.Second {

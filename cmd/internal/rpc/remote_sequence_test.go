@@ -20,13 +20,8 @@ import (
 // opened returns a sequence of servers, which is made first.
 func opened(t testing.TB, st store.Store, c *remote.Client, d sequence.Definition) *sequence.Sequence {
 	t.Helper()
-	if err := sequence.Create(t.Context(), st, "orders", d); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Sequence(t.Context(), "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), st, "orders", d))
+	s := must(c.Sequence(t.Context(), "orders"))
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -59,9 +54,7 @@ func TestRemoteSequence(t *testing.T) {
 				t.Errorf("more than there are: %v", err)
 			}
 			more := sequence.Changes{Max: new(int64(10_000_000))}
-			if err := sequence.Update(t.Context(), st, "orders", more); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, sequence.Update(t.Context(), st, "orders", more))
 			n, err := s.Next(t.Context())
 			rises("after max was raised", n, err)
 			if err := s.Close(); err != nil {
@@ -85,9 +78,7 @@ func TestRemoteSerials(t *testing.T) {
 	st := store.NewMemory()
 	c := client(t, serve(t, st, server.Options{}))
 	d := sequence.Definition{Pattern: "{yy}{month}-{n:3+}", Zone: "Europe/Berlin"}
-	if err := sequence.Create(t.Context(), st, "orders", d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), st, "orders", d))
 	if _, err := c.Sequence(t.Context(), "orders"); !errors.Is(err, sequence.ErrDated) {
 		t.Errorf("as a plain one: %v", err)
 	}
@@ -129,13 +120,8 @@ func TestRemoteSerials(t *testing.T) {
 		t.Errorf("%d serials", len(seen))
 	}
 	d.Pattern = "{year}-{month:shown}-{n:3}"
-	if err := sequence.Create(t.Context(), st, "bills", d); err != nil {
-		t.Fatal(err)
-	}
-	bills, err := c.Dated(t.Context(), "bills")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), st, "bills", d))
+	bills := must(c.Dated(t.Context(), "bills"))
 	last := fmt.Sprintf("%d-12-001", first.Period/100-1)
 	if r, err := bills.Reserve(t.Context(), first.Period/100-1, 1); err != nil || r.At(0).Text != last {
 		t.Errorf("%+v, %v, not %s", r, err, last)
@@ -191,10 +177,7 @@ func TestRemoteSequenceFailOver(t *testing.T) {
 			st := store.NewMemory()
 			a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
 			s := opened(t, st, client(t, a, b), sequence.Definition{Mode: mode})
-			other, err := client(t, b).Sequence(t.Context(), "orders")
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := must(client(t, b).Sequence(t.Context(), "orders"))
 			defer other.Close()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -289,19 +272,11 @@ func TestRemoteSequenceWaitsForAServer(t *testing.T) {
 // ahead is no hindrance.
 func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 	w := start(t)
-	if err := sequence.Create(t.Context(), w.service.Store(), "orders", sequence.Definition{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), w.service.Store(), "orders", sequence.Definition{}))
 	w.as(server.Token{Rate: 1e6, Burst: 20})
-	c, err := remote.Dial([]string{w.url}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(remote.Dial([]string{w.url}, nil))
 	defer c.Close()
-	s, err := c.Sequence(t.Context(), "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(c.Sequence(t.Context(), "orders"))
 	defer s.Close()
 	last := int64(0)
 	for range 2000 {
@@ -314,5 +289,13 @@ func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 	}
 	if _, err := s.Reserve(t.Context(), 21); err == nil || !strings.Contains(err.Error(), "ask for fewer") {
 		t.Errorf("more than the token may have at once: %v", err)
+	}
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

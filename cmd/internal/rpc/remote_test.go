@@ -72,10 +72,7 @@ func client(t testing.TB, hosts ...*host) *remote.Client {
 	for _, h := range hosts {
 		addresses = append(addresses, h.URL)
 	}
-	c, err := remote.Dial(addresses, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(remote.Dial(addresses, nil))
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -84,13 +81,8 @@ func client(t testing.TB, hosts ...*host) *remote.Client {
 func memory(t testing.TB) *store.Memory {
 	t.Helper()
 	st := store.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(context.Background(), "n", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	must(scope.Namespaces(st).Create(context.Background(), "n", s, nil))
 	return st
 }
 
@@ -133,10 +125,7 @@ func TestRemoteAnswersAreLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := c.Lease(t.Context(), "n", s, &lease.Options{TTL: 600 * time.Millisecond, Label: "remote"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(c.Lease(t.Context(), "n", s, &lease.Options{TTL: 600 * time.Millisecond, Label: "remote"}))
 	first := l.Status().Grant
 	b.gone.Store(true)
 	a.gone.Store(false)
@@ -158,15 +147,9 @@ func TestRemoteAnswersAreLost(t *testing.T) {
 func TestRemoteRenewalsTravelTogether(t *testing.T) {
 	h := serve(t, memory(t), server.Options{})
 	c := client(t, h)
-	s, err := c.Scheme(t.Context(), "n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(c.Scheme(t.Context(), "n"))
 	const n = 200
-	leases, err := c.Leases(t.Context(), "n", s, n, &lease.Options{TTL: 6 * time.Second, Label: "many"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	leases := must(c.Leases(t.Context(), "n", s, n, &lease.Options{TTL: 6 * time.Second, Label: "many"}))
 	first := make([]snowfence.Grant, n)
 	for i, l := range leases {
 		first[i] = l.Status().Grant
@@ -197,10 +180,7 @@ func TestRemoteSource(t *testing.T) {
 	st := memory(t)
 	a := serve(t, st, server.Options{})
 	c := client(t, a)
-	s, err := c.Source("n", &remote.SourceOptions{Batch: 64, MaxAge: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(c.Source("n", &remote.SourceOptions{Batch: 64, MaxAge: time.Minute}))
 	defer s.Close()
 	last := snowfence.ID(0)
 	for range 5000 {
@@ -210,10 +190,7 @@ func TestRemoteSource(t *testing.T) {
 		}
 		last = id
 	}
-	old, err := c.Source("n", &remote.SourceOptions{Batch: 64, MaxAge: time.Nanosecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must(c.Source("n", &remote.SourceOptions{Batch: 64, MaxAge: time.Nanosecond}))
 	defer old.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -223,10 +200,7 @@ func TestRemoteSource(t *testing.T) {
 	if _, err := c.Source("n", &remote.SourceOptions{Batch: -1}); err == nil {
 		t.Error("a negative batch")
 	}
-	none, err := c.Source("nowhere", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	none := must(c.Source("nowhere", nil))
 	defer none.Close()
 	if _, err := none.Next(t.Context()); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("no namespace: %v", err)
@@ -248,15 +222,9 @@ func TestRemoteSourceGoesRoundAHangingServer(t *testing.T) {
 	still.Config.Protocols.SetUnencryptedHTTP2(true)
 	still.Start()
 	t.Cleanup(still.Close)
-	c, err := remote.Dial([]string{still.URL, b.URL}, &remote.Options{Timeout: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(remote.Dial([]string{still.URL, b.URL}, &remote.Options{Timeout: time.Hour}))
 	defer c.Close()
-	s, err := c.Source("n", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(c.Source("n", nil))
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -275,25 +243,14 @@ func TestRemoteEncrypted(t *testing.T) {
 	o.HandOut = true
 	gives := serve(t, st, o)
 	secret := &pb.CreateNamespaceRequest{Name: "secret", Layout: "randflake"}
-	if _, err := keeps.service.Management.CreateNamespace(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
+	must(keeps.service.Management.CreateNamespace(t.Context(), secret))
 	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("a server that keeps its secrets: %v", err)
 	}
-	g, err := client(t, gives).Open(t.Context(), &lease.Options{Namespace: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(client(t, gives).Open(t.Context(), &lease.Options{Namespace: "secret"}))
 	defer g.Close()
-	id, err := g.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	sp, err := keeps.service.Spaces.Find(t.Context(), "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(g.Next(t.Context()))
+	sp := must(keeps.service.Spaces.Find(t.Context(), "secret"))
 	gr, _ := g.Grant()
 	if p, err := sp.Decode(id); err != nil || p.Node != gr.Node {
 		t.Errorf("decoded by the server: %+v, %v; the grant is %+v", p, err, gr)
@@ -328,10 +285,7 @@ func TestTokenFile(t *testing.T) {
 	srv.Start()
 	defer srv.Close()
 	file := filepath.Join(t.TempDir(), "token")
-	c, err := remote.Dial([]string{srv.URL}, &remote.Options{TokenFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(remote.Dial([]string{srv.URL}, &remote.Options{TokenFile: file}))
 	defer c.Close()
 	ask := func() (string, error) {
 		got.Store(new(string))
@@ -344,9 +298,7 @@ func TestTokenFile(t *testing.T) {
 	for _, step := range []struct{ text, want string }{
 		{"first\n", "Bearer first"}, {"second", "Bearer second"}, {" \n", "Bearer second"},
 	} {
-		if err := os.WriteFile(file, []byte(step.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, []byte(step.text), 0o600))
 		if token, err := ask(); token != step.want {
 			t.Errorf("%q in the file: %q, %v", step.text, token, err)
 		}
@@ -354,4 +306,12 @@ func TestTokenFile(t *testing.T) {
 	if _, err := remote.Dial([]string{srv.URL}, &remote.Options{Token: "x", TokenFile: file}); err == nil {
 		t.Error("both are given")
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

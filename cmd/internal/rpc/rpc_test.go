@@ -44,14 +44,9 @@ type rig struct {
 func start(t *testing.T, names ...string) *rig {
 	t.Helper()
 	st := store.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	for _, name := range append(names, "default") {
-		if _, err := scope.Namespaces(st).Create(t.Context(), name, s, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), name, s, nil))
 	}
 	w := &rig{T: t, service: server.New(store.Group(st), server.Options{})}
 	w.who.Store(server.Open().Anyone())
@@ -181,15 +176,10 @@ func TestGRPC(t *testing.T) {
 	if _, err := health.Check(ctx, &healthpb.HealthCheckRequest{Service: "x"}); status.Code(err) != codes.NotFound {
 		t.Errorf("health of what is not there: %v", err)
 	}
-	stream, err := reflectpb.NewServerReflectionClient(c).ServerReflectionInfo(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must(reflectpb.NewServerReflectionClient(c).ServerReflectionInfo(ctx))
 	for _, symbol := range Names() {
 		question := &reflectpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol}
-		if err := stream.Send(&reflectpb.ServerReflectionRequest{MessageRequest: question}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, stream.Send(&reflectpb.ServerReflectionRequest{MessageRequest: question}))
 		if res, err := stream.Recv(); err != nil || len(res.GetFileDescriptorResponse().GetFileDescriptorProto()) == 0 {
 			t.Errorf("reflection of %s: %v, %v", symbol, res, err)
 		}
@@ -222,15 +212,10 @@ func TestProtocols(t *testing.T) {
 func TestPlainJSON(t *testing.T) {
 	w := start(t)
 	post := func(body string) (int, map[string]any) {
-		res, err := http.Post(w.url+next, "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must(http.Post(w.url+next, "application/json", strings.NewReader(body)))
 		defer res.Body.Close()
 		var v map[string]any
-		if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.NewDecoder(res.Body).Decode(&v))
 		return res.StatusCode, v
 	}
 	code, v := post(`{"count":2}`)
@@ -379,17 +364,11 @@ func TestNothingIsCompressed(t *testing.T) {
 	w := start(t)
 	for _, path := range []string{snowfencev1connect.IDServiceNextProcedure, "/grpc.health.v1.Health/Check"} {
 		for encoding, want := range map[string]int{"gzip": http.StatusNotImplemented, "identity": http.StatusOK} {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+path, strings.NewReader("{}"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			req := must(http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+path, strings.NewReader("{}")))
 			req.Header.Set("Content-Type", "application/json")
 			req.Header.Set("Content-Encoding", encoding)
 			req.Header.Set("Accept-Encoding", "gzip")
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := must(http.DefaultClient.Do(req))
 			res.Body.Close()
 			if got := res.Header.Get("Content-Encoding"); res.StatusCode != want || got != "" {
 				t.Errorf("%s sent as %s: status %d, want %d, answer as %q", path, encoding, res.StatusCode, want, got)

@@ -20,9 +20,7 @@ func (w *rig) sequences() snowfencev1connect.SequenceServiceClient {
 func TestNoOtherServiceReachesSequences(t *testing.T) {
 	w := start(t)
 	ctx := t.Context()
-	if err := sequence.Create(ctx, w.service.Store(), "orders", sequence.Definition{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(ctx, w.service.Store(), "orders", sequence.Definition{}))
 	key := store.Key{Namespace: "#orders", Node: -2}
 	before, err := w.service.Store().Get(ctx, []store.Key{key})
 	if err != nil || before[0].Nonce == "" {

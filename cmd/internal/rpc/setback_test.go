@@ -36,17 +36,11 @@ func (r *restorable) Identity(context.Context, string) (string, error) {
 func (r *restorable) backup(t *testing.T) (restore func(id string)) {
 	t.Helper()
 	all := func() map[store.Key]store.Record {
-		heads, err := r.Heads(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		heads := must(r.Heads(context.Background()))
 		out := map[store.Key]store.Record{}
 		for _, head := range heads {
 			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
-			rs, err := r.List(context.Background(), head.Namespace, among, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rs := must(r.List(context.Background(), head.Namespace, among, 1<<20))
 			for _, r := range rs {
 				out[r.Key] = r
 			}
@@ -80,10 +74,7 @@ func holderOf(t *testing.T, st store.Store, o server.Options) *remote.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := a.Identify("secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(a.Identify("secret"))
 	service := server.New(store.Group(st), o)
 	mux := http.NewServeMux()
 	Mount(mux, service, func(*http.Request) (*server.Identity, error) { return id, nil }, plain)
@@ -103,9 +94,7 @@ func TestSetBackBehindAServer(t *testing.T) {
 	for name, id := range map[string]string{"same identity": "one", "another": "two"} {
 		t.Run(name, func(t *testing.T) {
 			st := &restorable{Memory: memory(t), id: "one"}
-			if _, err := scope.Namespaces(st).Confirm(t.Context(), "n"); err != nil {
-				t.Fatal(err)
-			}
+			must(scope.Namespaces(st).Confirm(t.Context(), "n"))
 			s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 			if err != nil {
 				t.Fatal(err)
@@ -115,17 +104,12 @@ func TestSetBackBehindAServer(t *testing.T) {
 			open := func(o lease.Options) *lease.Lease {
 				t.Helper()
 				o.Node, o.TTL = &node, 600*time.Millisecond
-				l, err := c.Lease(t.Context(), "n", s, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := must(c.Lease(t.Context(), "n", s, &o))
 				t.Cleanup(l.Orphan)
 				return l
 			}
 			first := open(lease.Options{})
-			if err := first.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, first.Close())
 			restore := st.backup(t)
 			l := open(lease.Options{Idle: -1})
 			before := l.Status().Grant
@@ -152,9 +136,7 @@ func TestRotationBehindAServer(t *testing.T) {
 		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) { return keys, nil }}
 		h := serve(t, st, o)
 		orders := &pb.CreateNamespaceRequest{Name: "orders", Layout: layout}
-		if _, err := h.service.Management.CreateNamespace(t.Context(), orders); err != nil {
-			t.Fatal(err)
-		}
+		must(h.service.Management.CreateNamespace(t.Context(), orders))
 		return holderOf(t, st, o)
 	}
 	first := at(a)
@@ -162,28 +144,16 @@ func TestRotationBehindAServer(t *testing.T) {
 	if err != nil || len(s.KeyIDs()) != 1 {
 		t.Fatalf("%v, %v", s, err)
 	}
-	l, err := snowfence.ParseLayout(layout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rotated, err := snowfence.NewScheme(l, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout(layout))
+	rotated := must(snowfence.NewScheme(l, a, b))
 	if _, err := first.Lease(t.Context(), "orders", rotated, nil); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("a client with a key that the server has not: %v", err)
 	}
 	second := holderOf(t, st, server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) {
 		return []*snowfence.Secret{a, b}, nil
 	}})
-	g, err := second.Open(t.Context(), &lease.Options{Namespace: "orders"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := g.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(second.Open(t.Context(), &lease.Options{Namespace: "orders"}))
+	id := must(g.Next(t.Context()))
 	if p, err := rotated.Decode(id); err != nil || p.Key != 1 {
 		t.Errorf("%d is %+v: %v", id, p, err)
 	}

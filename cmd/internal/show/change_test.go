@@ -13,11 +13,7 @@ var changeAt = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func view(t *testing.T, spec string) *View {
 	t.Helper()
-	v, err := NewView(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must(NewView(spec))
 }
 
 // ms is a time some milliseconds after the change.
@@ -26,10 +22,7 @@ func ms(n int) time.Time { return changeAt.Add(time.Duration(n) * time.Milliseco
 // walk checks a list of changes, and returns the last one.
 func walk(t *testing.T, reserved [2]bool, from string, steps ...Step) *Proof {
 	t.Helper()
-	list, err := Changes(view(t, from), steps, reserved[0], reserved[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must(Changes(view(t, from), steps, reserved[0], reserved[1]))
 	p := list[len(list)-1]
 	if err := p.Check(); err != nil {
 		t.Fatal(err)
@@ -177,10 +170,7 @@ func TestLastIDOfALayoutWithASign(t *testing.T) {
 	}
 	// The first new ID is negative, whatever its time.
 	step := Step{To: view(t, "scatter=2,time=40,node=10,seq=12"), At: changeAt, Floor: changeAt}
-	list, err := Changes(view(t, "twitter"), []Step{step}, false, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must(Changes(view(t, "twitter"), []Step{step}, false, false))
 	if err := list[0].Check(); err != nil || list[0].Ordered() || list[0].FirstNew >= 0 {
 		t.Errorf("the first new ID is %d, %v", list[0].FirstNew, err)
 	}
@@ -194,13 +184,10 @@ func lastIDs(t *testing.T, v *View) {
 		want := snowfence.ID(math.MinInt64)
 		for last := first; last <= s.MaxTick(); last++ {
 			for _, above := range []int64{0, 1} { // with and without the sign bit
-				id, err := s.Compose(snowfence.Parts{
+				id := must(s.Compose(snowfence.Parts{
 					Tick: last, Node: most(snowfence.FieldNode), Sequence: l.Last,
 					Scatter: most(snowfence.FieldScatter) >> above, Tag: most(snowfence.FieldTag) >> above,
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))
 				want = max(want, id)
 			}
 			old, err := NewUse(v, l.TimeOf(first), l.TimeOf(last+1))
@@ -227,10 +214,7 @@ func TestChangesThatCannotBeProven(t *testing.T) {
 		"to encrypted":   {"twitter", "randflake", snowfence.ErrUnproven},
 		"new is over":    {"twitter", "baidu", snowfence.ErrLifetime},
 	} {
-		list, err := Changes(view(t, c.from), []Step{{view(t, c.to), changeAt, changeAt}}, false, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must(Changes(view(t, c.from), []Step{{view(t, c.to), changeAt, changeAt}}, false, false))
 		if err := list[0].Check(); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
@@ -240,4 +224,12 @@ func TestChangesThatCannotBeProven(t *testing.T) {
 	}, false, false); err == nil {
 		t.Error("changes in the wrong order")
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

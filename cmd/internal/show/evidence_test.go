@@ -13,10 +13,7 @@ import (
 // likeliest one.
 func TestEvidenceFindsTheLayout(t *testing.T) {
 	now := time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
-	views, err := Known()
-	if err != nil {
-		t.Fatal(err)
-	}
+	views := must(Known())
 	random := map[string]bool{"Mastodon": true, "TSID": true}
 	for _, kind := range []string{"quiet", "bursts", "spread"} {
 		for _, v := range views {
@@ -44,10 +41,7 @@ func TestEvidenceFindsTheLayout(t *testing.T) {
 					p.Node = r.Int64N(1024)
 				}
 				for range n {
-					id, err := v.Scheme.Compose(p)
-					if err != nil {
-						t.Fatal(err)
-					}
+					id := must(v.Scheme.Compose(p))
 					e.Add(id)
 					p.Sequence++
 				}

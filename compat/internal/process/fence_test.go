@@ -18,7 +18,7 @@ func TestBareNumberBesideAFence(t *testing.T) {
 	var s seen
 	f := grants(t, bwmarrin, 5, clk)
 	h := on(t, r, f, Options{Time: clk.now})
-	s.add(t, must(t, h))
+	s.add(t, must(h.TryNext()))
 	other := func(what string) {
 		for _, o := range []Options{{Time: clk.now}, {Time: clk.now, Replace: true}} {
 			_, err := r.open(f.scheme, 5, o)
@@ -28,8 +28,8 @@ func TestBareNumberBesideAFence(t *testing.T) {
 		}
 	}
 	other("")
-	s.add(t, must(t, open(t, r, bwmarrin, 6, Options{Time: clk.now})))
-	s.add(t, must(t, h)) // it goes on
+	s.add(t, must(open(t, r, bwmarrin, 6, Options{Time: clk.now}).TryNext()))
+	s.add(t, must(h.TryNext())) // it goes on
 	f.lose()
 	other("after a loss, ")
 	closed(t, h)
@@ -43,7 +43,7 @@ func TestFenceBesideABareNumber(t *testing.T) {
 	var s seen
 	o := Options{Time: clk.now}
 	bare := open(t, r, bwmarrin, 5, o)
-	s.add(t, must(t, bare))
+	s.add(t, must(bare.TryNext()))
 	f := grants(t, bwmarrin, 5, clk)
 	for spec, node := range map[string]int64{bwmarrin: 5, "time=41,node=9,seq=13": 2} {
 		other := grants(t, spec, node, clk)
@@ -53,7 +53,7 @@ func TestFenceBesideABareNumber(t *testing.T) {
 			t.Errorf("%s: the fence stays bound", spec)
 		}
 	}
-	s.add(t, must(t, bare)) // it goes on
+	s.add(t, must(bare.TryNext())) // it goes on
 	closed(t, bare)
 	h := on(t, r, f, o)
 	above(t, h, clk, &s)
@@ -65,7 +65,7 @@ func TestFenceBesideABareNumber(t *testing.T) {
 	}
 	f.set(func(f *granting) { f.grant.Until += 60_000 })
 	clk.advance(70 * time.Second)
-	s.add(t, must(t, h)) // renewed
+	s.add(t, must(h.TryNext())) // renewed
 	if gr, _ := h.gen.Load().Grant(); gr.From != f.grant.From+1 || gr.Until != f.grant.Until {
 		t.Errorf("renewed it is %+v of %+v", gr, f.grant)
 	}
@@ -80,21 +80,18 @@ func TestLaterGrantOverABareNumber(t *testing.T) {
 	f := grants(t, bwmarrin, 5, clk)
 	h := on(t, r, f, Options{Time: clk.now})
 	bare := open(t, r, bwmarrin, 6, Options{Time: clk.now})
-	s.add(t, must(t, h))
-	s.add(t, must(t, bare))
+	s.add(t, must(h.TryNext()))
+	s.add(t, must(bare.TryNext()))
 	f.lose()
 	f.set(func(f *granting) { f.grant.Node, f.gone = 6, false })
 	for range 3 {
 		_, err := h.NextSoon(t.Context())
 		refused(t, "a bare number in use", err)
-		s.add(t, must(t, bare))
+		s.add(t, must(bare.TryNext()))
 	}
 	closed(t, bare)
 	clk.advance(time.Millisecond)
-	id, err := h.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(h.Next(t.Context()))
 	s.add(t, id)
 }
 
@@ -120,7 +117,7 @@ func TestTwoFencesOfOneNumber(t *testing.T) {
 			return grants(t, bwmarrin, 5, clk)
 		}
 		first := on(t, r, fence(c.bare), o)
-		must(t, first)
+		must(first.TryNext())
 		second, err := r.on(fence(c.also), o)
 		if c.free {
 			if err != nil {
@@ -146,7 +143,7 @@ func TestNumbersOfAGrant(t *testing.T) {
 	f := grants(t, bwmarrin, 4, clk)
 	f.grant.Nodes = 4
 	block := on(t, r, f, o)
-	must(t, block)
+	must(block.TryNext())
 	for node, free := range map[int64]bool{3: true, 4: false, 6: false, 7: false, 8: true} {
 		if _, err := r.open(f.scheme, node, o); (err == nil) != free {
 			t.Errorf("node %d beside the nodes 4 to 7: %v", node, err)
@@ -165,7 +162,7 @@ func TestNumbersOfAGrant(t *testing.T) {
 	r = newSet()
 	part := grants(t, bwmarrin, 20, clk)
 	part.grant.FirstSeq, part.grant.LastSeq = 32, 63
-	must(t, on(t, r, part, o))
+	must(on(t, r, part, o).TryNext())
 	for slice, free := range map[string]bool{
 		",last=31": true, ",first=64": true, ",first=32,last=32": false, ",first=63": false, "": false,
 	} {
@@ -186,7 +183,7 @@ func TestGrantInPlaceOfAnother(t *testing.T) {
 	f := grants(t, bwmarrin, 5, clk)
 	h := on(t, r, f, Options{Time: clk.now, Lead: 10})
 	for range 4096 * 5 { // 4 ticks ahead
-		s.add(t, must(t, h))
+		s.add(t, must(h.TryNext()))
 	}
 	first := f.grant
 	wall := first.Until
@@ -223,7 +220,7 @@ func TestFirstGrantTakenBack(t *testing.T) {
 	if _, err := r.on(taken, Options{Time: clk.now}); !errors.Is(err, snowfence.ErrFenced) {
 		t.Errorf("%v", err)
 	}
-	must(t, open(t, r, bwmarrin, 5, Options{Time: clk.now}))
+	must(open(t, r, bwmarrin, 5, Options{Time: clk.now}).TryNext())
 }
 
 // takenBack takes each grant back while it hands it over.
@@ -282,7 +279,7 @@ func TestSameGrantAfterALoss(t *testing.T) {
 	o := Options{Time: clk.now}
 	f := grants(t, bwmarrin, 5, clk)
 	h := on(t, r, f, o)
-	s.add(t, must(t, h))
+	s.add(t, must(h.TryNext()))
 	f.lose()
 	f.set(func(f *granting) { f.gone = false })
 	clk.advance(time.Millisecond)
@@ -305,7 +302,7 @@ func TestGrantsWithoutAnEnd(t *testing.T) {
 	f := grants(t, bwmarrin, 5, clk)
 	f.grant.Until = f.scheme.MaxTick() + 1
 	h := on(t, r, f, o)
-	s.add(t, must(t, h))
+	s.add(t, must(h.TryNext()))
 	for _, node := range []int64{5, 7} {
 		f.lose()
 		clk.advance(time.Millisecond)
@@ -316,10 +313,7 @@ func TestGrantsWithoutAnEnd(t *testing.T) {
 				f.grant.Until = f.grant.From + 60_000
 			}
 		})
-		id, err := h.NextSoon(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(h.NextSoon(t.Context()))
 		s.add(t, id)
 	}
 	_, err := r.on(grants(t, bwmarrin, 5, clk), o)
@@ -334,7 +328,7 @@ func TestUnusedGrantRaisesNoFloor(t *testing.T) {
 	f.grant.From += 30_000
 	h := on(t, r, f, Options{Time: clk.now})
 	closed(t, h)
-	must(t, open(t, r, bwmarrin, 5, Options{Time: clk.now}))
+	must(open(t, r, bwmarrin, 5, Options{Time: clk.now}).TryNext())
 }
 
 // A grant that ends below the floor is of no use: the fence is asked for a
@@ -344,7 +338,7 @@ func TestFenceIsAskedForTicksAboveTheFloor(t *testing.T) {
 	o := Options{Time: clk.now}
 	clk.step(2 * time.Minute)
 	bare := open(t, r, bwmarrin, 9, o)
-	must(t, bare)
+	must(bare.TryNext())
 	closed(t, bare)
 	closed(t, open(t, r, bwmarrin, 9, o)) // lets the one before go
 	clk.step(-2 * time.Minute)
@@ -362,7 +356,7 @@ func TestFenceIsAskedForTicksAboveTheFloor(t *testing.T) {
 		t.Errorf("%d below the floor", id)
 	}
 	clk.advance(2*time.Minute + time.Millisecond)
-	if got := tick(t, h, must(t, h)); got != floor {
+	if got := tick(t, h, must(h.TryNext())); got != floor {
 		t.Errorf("tick %d, the floor is %d", got, floor)
 	}
 	clk.advance(time.Hour)
@@ -381,14 +375,14 @@ func TestRenewalAfterOthersRaisedTheFloor(t *testing.T) {
 	o := Options{Time: clk.now}
 	f := grants(t, bwmarrin, 5, clk)
 	h := on(t, r, f, o)
-	s.add(t, must(t, h))
+	s.add(t, must(h.TryNext()))
 	clk.step(time.Hour)
 	bare := open(t, r, bwmarrin, 6, o)
-	s.add(t, must(t, bare))
+	s.add(t, must(bare.TryNext()))
 	closed(t, bare)
 	closed(t, open(t, r, bwmarrin, 6, o)) // lets the one before go
 	clk.step(-time.Hour)
 	f.set(func(f *granting) { f.grant.Until += 60_000 })
 	clk.advance(70 * time.Second)
-	s.add(t, must(t, h))
+	s.add(t, must(h.TryNext()))
 }

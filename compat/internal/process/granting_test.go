@@ -100,11 +100,7 @@ func (f *granting) lose() {
 
 func on(t testing.TB, r *set, f snowfence.Fence, o Options) *Handle {
 	t.Helper()
-	h, err := r.on(f, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return must(r.on(f, o))
 }
 
 func refused(t testing.TB, what string, err error) {
@@ -116,9 +112,7 @@ func refused(t testing.TB, what string, err error) {
 
 func closed(t testing.TB, h *Handle) {
 	t.Helper()
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, h.Close())
 }
 
 // above checks that h makes nothing in the present tick, but in the next.
@@ -128,5 +122,5 @@ func above(t testing.TB, h *Handle, clk *clock, s *seen) {
 		t.Errorf("%d in a tick that was used", id)
 	}
 	clk.advance(time.Millisecond)
-	s.add(t, must(t, h))
+	s.add(t, must(h.TryNext()))
 }

@@ -10,15 +10,8 @@ import (
 
 func scheme(t testing.TB, spec string) *snowfence.Scheme {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	l := must(snowfence.ParseLayout(spec))
+	return must(snowfence.NewScheme(l))
 }
 
 // Whether two parts overlap is decided exactly: as by all of their IDs.
@@ -42,10 +35,7 @@ func TestOverlapIsExact(t *testing.T) {
 		ids := map[snowfence.ID]bool{}
 		for node := range gr.Nodes {
 			for seq := p.region.First; seq <= p.region.Last; seq++ {
-				id, err := s.Compose(snowfence.Parts{Tick: 5, Node: gr.Node + node, Sequence: seq})
-				if err != nil {
-					t.Fatal(err)
-				}
+				id := must(s.Compose(snowfence.Parts{Tick: 5, Node: gr.Node + node, Sequence: seq}))
 				ids[id] = true
 			}
 		}

@@ -44,11 +44,7 @@ func (c *clock) step(d time.Duration) {
 
 func open(t testing.TB, r *set, spec string, node int64, o Options) *Handle {
 	t.Helper()
-	h, err := r.open(scheme(t, spec), node, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return must(r.open(scheme(t, spec), node, o))
 }
 
 // seen fails a test when an ID comes twice.
@@ -69,21 +65,9 @@ func (s *seen) add(t testing.TB, id snowfence.ID) {
 	s.ids[id] = true
 }
 
-func must(t testing.TB, h *Handle) snowfence.ID {
-	t.Helper()
-	id, err := h.TryNext()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
 func tick(t testing.TB, h *Handle, id snowfence.ID) int64 {
 	t.Helper()
-	p, err := h.Scheme().Decode(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(h.Scheme().Decode(id))
 	return p.Tick
 }
 
@@ -158,19 +142,19 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		r, clk := newSet(), newClock()
 		o := Options{Time: clk.now}
 		old := open(t, r, bwmarrin, 7, o)
-		last := must(t, old)
+		last := must(old.TryNext())
 		h, err := r.open(scheme(t, c.spec), c.node, o)
 		if c.free {
 			if err != nil {
 				t.Errorf("%+v: %v", c, err)
 			}
-			must(t, old)
+			must(old.TryNext())
 			continue
 		}
 		if !errors.Is(err, ErrOverlap) || h != nil {
 			t.Errorf("%+v: refused with %v", c, err)
 		}
-		must(t, old) // it goes on
+		must(old.TryNext()) // it goes on
 		o.Replace = true
 		h = open(t, r, c.spec, c.node, o)
 		if _, err := old.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
@@ -180,13 +164,13 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 			t.Errorf("%+v: the new one uses the tick of the old one: %v", c, err)
 		}
 		clk.advance(time.Millisecond)
-		if got := tick(t, h, must(t, h)); got != tick(t, old, last)+1 {
+		if got := tick(t, h, must(h.TryNext())); got != tick(t, old, last)+1 {
 			t.Errorf("%+v: tick %d after %d", c, got, tick(t, old, last))
 		}
 		if err := old.Close(); err != nil { // counts no user off the new one
 			t.Error(err)
 		}
-		must(t, h)
+		must(h.TryNext())
 		if len(r.unused) != 0 {
 			t.Errorf("%+v: a generator that was let go counts as unused", c)
 		}
@@ -201,15 +185,13 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 	o := Options{Time: clk.now}
 	clk.advance(time.Hour)
 	a := open(t, r, bwmarrin, 1, o)
-	id := must(t, a)
+	id := must(a.TryNext())
 	s.add(t, id)
 	high := tick(t, a, id)
 	clk.step(-time.Hour)
 	b := open(t, r, bwmarrin, 2, o) // it begins in the past, beside a
-	s.add(t, must(t, b))
-	if err := errors.Join(a.Close(), b.Close()); err != nil {
-		t.Fatal(err)
-	}
+	s.add(t, must(b.TryNext()))
+	noError(t, errors.Join(a.Close(), b.Close()))
 	clk.advance(20 * time.Millisecond)
 	for _, node := range []int64{1, 2, 3} { // a is let go, and then b
 		h := open(t, r, bwmarrin, node, o)
@@ -222,7 +204,7 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 	clk.advance(time.Second)
 	for _, node := range []int64{1, 2, 3} {
 		h := open(t, r, bwmarrin, node, o)
-		id := must(t, h)
+		id := must(h.TryNext())
 		s.add(t, id)
 		if got := tick(t, h, id); got <= high {
 			t.Errorf("node %d: tick %d, and %d was used", node, got, high)
@@ -236,7 +218,7 @@ func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 	r, clk := newSet(), newClock()
 	o := Options{Time: clk.now, Replace: true}
 	old := open(t, r, bwmarrin, 1, o)
-	must(t, old)
+	must(old.TryNext())
 	u := old.use
 	seal := u.seal
 	u.seal = func() int64 {
@@ -262,10 +244,8 @@ func TestEndOfLife(t *testing.T) {
 	r, clk := newSet(), newClock()
 	clk.step(time.Date(2026, 5, 4, 0, 17, 3, 0, time.UTC).Sub(clk.wall)) // tick 1023, the last
 	h := open(t, r, spec, 1, Options{Time: clk.now})
-	must(t, h)
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(h.TryNext())
+	noError(t, h.Close())
 	if _, err := r.open(scheme(t, spec), 1, Options{Time: clk.now}); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("a new one in a used up space: %v", err)
 	}
@@ -291,22 +271,20 @@ func TestFirstTick(t *testing.T) {
 		t.Errorf("before the first tick: %d, %v", id, err)
 	}
 	c.advance(3 * time.Millisecond)
-	if got := tick(t, h, must(t, h)); got != 3 {
+	if got := tick(t, h, must(h.TryNext())); got != 3 {
 		t.Errorf("the first ID has tick %d", got)
 	}
 	c.advance(5 * time.Millisecond)
-	if got := tick(t, h, must(t, h)); got != 8 {
+	if got := tick(t, h, must(h.TryNext())); got != 8 {
 		t.Errorf("tick %d", got)
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, h.Close())
 	again := open(t, r, spec, 7, o) // it has its own clock, so the old one was let go
 	if id, err := again.TryNext(); !errors.Is(err, snowfence.ErrExhausted) {
 		t.Errorf("in a tick that was used: %d, %v", id, err)
 	}
 	c.advance(time.Millisecond)
-	if got := tick(t, again, must(t, again)); got != 9 {
+	if got := tick(t, again, must(again.TryNext())); got != 9 {
 		t.Errorf("after a restart: tick %d", got)
 	}
 }
@@ -318,9 +296,7 @@ func TestNextSoonGivesUp(t *testing.T) {
 		h := open(t, newSet(), "time=41,node=10,seq=1", 7, Options{Time: c.now})
 		defer h.Close()
 		for range 2 {
-			if _, err := h.NextSoon(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must(h.NextSoon(context.Background()))
 		}
 		start := time.Now() // the clock of the generator stands still
 		if _, err := h.NextSoon(context.Background()); !errors.Is(err, snowfence.ErrExhausted) {
@@ -329,9 +305,7 @@ func TestNextSoonGivesUp(t *testing.T) {
 		if waited := time.Since(start); waited < time.Second || waited > 2*time.Second {
 			t.Errorf("it waited %v", waited)
 		}
-		if err := h.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, h.Close())
 		if _, err := h.NextSoon(context.Background()); err != snowfence.ErrClosed {
 			t.Errorf("after Close: %v", err)
 		}
@@ -344,7 +318,7 @@ func TestExtend(t *testing.T) {
 	from := scheme(t, bwmarrin).Layout().TickOf(clk.wall)
 	o := Options{From: from, Until: from + 2, Time: clk.now}
 	h := open(t, r, bwmarrin, 7, o)
-	must(t, h)
+	must(h.TryNext())
 	clk.advance(2 * time.Millisecond)
 	if id, err := h.TryNext(); !errors.Is(err, snowfence.ErrFenced) {
 		t.Errorf("after the end: %d, %v", id, err)
@@ -363,5 +337,13 @@ func TestExtend(t *testing.T) {
 	if _, err := r.open(scheme(t, bwmarrin), 7, o); err == nil {
 		t.Error("all of its ticks were used")
 	}
-	must(t, other)
+	must(other.TryNext())
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

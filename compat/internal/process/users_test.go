@@ -17,9 +17,7 @@ func TestSpareGeneratorGoesOn(t *testing.T) {
 	r := newSet()
 	a := open(t, r, bwmarrin, 1, Options{})
 	g := a.gen.Load()
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.Close())
 	b := open(t, r, bwmarrin, 1, Options{})
 	if b.gen.Load() != g {
 		t.Error("the node has another generator")
@@ -27,9 +25,7 @@ func TestSpareGeneratorGoesOn(t *testing.T) {
 	if len(r.unused) != 0 {
 		t.Error("a generator in use counts as unused")
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Close())
 	if b := open(t, r, bwmarrin, 1, Options{Lead: 5}); b.gen.Load() == g {
 		t.Error("the generator has another lead")
 	} else if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
@@ -48,9 +44,7 @@ func TestSpareGeneratorGoesOn(t *testing.T) {
 	}
 	// What is unused is in no one's way.
 	c := open(t, r, bwmarrin, 2, Options{})
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Close())
 	d := open(t, r, bwmarrin+",first=5", 2, Options{})
 	if len(r.unused) != 0 {
 		t.Errorf("%d generators are kept", len(r.unused))
@@ -66,12 +60,8 @@ func TestSpareGeneratorsAreFew(t *testing.T) {
 		if node == 0 {
 			first = h.gen.Load()
 		}
-		if _, err := h.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(h.Next(t.Context()))
+		noError(t, h.Close())
 	}
 	if _, err := first.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
 		t.Errorf("the one unused for longest: %v", err)
@@ -89,9 +79,7 @@ func TestCloseCountsOnce(t *testing.T) {
 	r := newSet()
 	a, b := open(t, r, bwmarrin, 1, Options{}), open(t, r, bwmarrin, 1, Options{})
 	for range 3 {
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.Close())
 	}
 	if _, err := b.Next(t.Context()); err != nil {
 		t.Errorf("the other handle: %v", err)
@@ -160,3 +148,11 @@ func TestCollectorDuringTheLastCall(t *testing.T) {
 }
 
 var start = time.Now()
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

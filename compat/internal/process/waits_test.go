@@ -53,10 +53,7 @@ func TestFenceThatRefusesIsAskedNowAndThen(t *testing.T) {
 		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 		defer slog.SetDefault(old)
 		f := &refusing{scheme: scheme(t, bubble), until: time.Now().Add(10 * time.Minute)}
-		h, err := On(f, Options{Time: bubbleTime()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must(On(f, Options{Time: bubbleTime()}))
 		start := time.Now()
 		time.Sleep(2 * time.Second) // its grant is over
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -94,7 +91,7 @@ func TestCloseEndsWaiting(t *testing.T) {
 		o := Options{Time: clk.now}
 		clk.step(time.Hour)
 		a := open(t, r, bubble, 1, o)
-		must(t, a)
+		must(a.TryNext())
 		_ = a.Close()
 		clk.step(-time.Hour)
 		b := open(t, r, bubble, 1, o) // an hour behind
@@ -117,18 +114,12 @@ func TestMustNeverReturnsZero(t *testing.T) {
 	clk := newClock()
 	s := scheme(t, "time=41,node=10,seq=12,epoch="+clk.wall.Format(time.RFC3339))
 	for range 3 {
-		h, err := newSet().open(s, 0, Options{Time: clk.now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must(newSet().open(s, 0, Options{Time: clk.now}))
 		if id := h.Must(); id != 1 {
 			t.Errorf("Must returned %d", id)
 		}
 		ids := make([]snowfence.ID, 3)
-		fresh, err := newSet().open(s, 0, Options{Time: clk.now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := must(newSet().open(s, 0, Options{Time: clk.now}))
 		if fresh.MustFill(ids); ids[0] != 1 || ids[1] != 2 || ids[2] != 3 {
 			t.Errorf("MustFill wrote %v", ids)
 		}

@@ -19,10 +19,7 @@ func TestFormats(t *testing.T) {
 		{"dec", true, "{\"id\":\"5\"}\n{\"id\":\"255\"}\n"},
 		{"hex,base36", true, "{\"id\":\"5\",\"hex\":\"5\",\"base36\":\"5\"}\n{\"id\":\"255\",\"hex\":\"ff\",\"base36\":\"73\"}\n"},
 	} {
-		f, err := newFormatter(c.list, c.json)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(newFormatter(c.list, c.json))
 		if got := string(f.append(nil, ids)); got != c.want {
 			t.Errorf("%s, JSON %v: got %q, want %q", c.list, c.json, got, c.want)
 		}

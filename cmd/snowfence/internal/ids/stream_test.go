@@ -44,10 +44,7 @@ func numbers(from, n int) string {
 }
 
 func TestStream(t *testing.T) {
-	f, err := newFormatter("dec", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(newFormatter("dec", false))
 	for _, n := range []int{0, 1, streamBatch - 1, streamBatch, streamBatch + 1, 10 * streamBatch} {
 		var out bytes.Buffer
 		if err := stream(t.Context(), &counter{}, f, &out, int64(n)); err != nil {
@@ -60,10 +57,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestStreamWritesWhatWasMade(t *testing.T) {
-	f, err := newFormatter("dec", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(newFormatter("dec", false))
 	const made = streamBatch + 7
 	var out bytes.Buffer
 	if err := stream(t.Context(), &counter{stop: made}, f, &out, 1e9); !errors.Is(err, errCounter) {
@@ -95,13 +89,18 @@ func (w *failing) Write(b []byte) (int, error) {
 }
 
 func TestStreamStopsWithItsReader(t *testing.T) {
-	f, err := newFormatter("dec", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(newFormatter("dec", false))
 	for writes := range failing(3) {
 		if err := stream(t.Context(), &counter{}, f, &writes, 1<<40); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("got %v", err)
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

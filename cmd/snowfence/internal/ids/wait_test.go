@@ -13,10 +13,7 @@ import (
 
 // A wait says how long it takes, and whether it ends by itself.
 func TestExplainWait(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	grant := snowfence.Grant{Node: 1, From: s.Layout().TickOf(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))}
 	from := s.Layout().TimeOf(grant.From)
 	for _, c := range []struct {
