@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 )
 
@@ -24,7 +25,7 @@ const closeWait = 5 * time.Second
 func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	l.mu.Lock()
 	if l.use.cur != nil && l.use.cur.Node == g.Node && l.use.cur.From == g.From {
-		l.use.owed = &owed{g.Node, g.From, used}
+		l.use.owed = &claim.Owed{Node: g.Node, From: g.From, Used: used}
 		l.drop(nil)
 		l.use.spent, l.demand.want = true, false
 	}
@@ -33,7 +34,7 @@ func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 	switch {
 	case one:
 		return l.Shutdown(ctx)
-	case o == nil || o.node != g.Node || o.from != g.From:
+	case o == nil || o.Node != g.Node || o.From != g.From:
 		return nil
 	}
 	return l.inTime(ctx, func(ctx context.Context) error {
@@ -58,11 +59,11 @@ func (l *Lease) Close() error {
 	}
 	l.mu.Unlock()
 	if !first {
-		l.setup.world.Wait(-1, l.closing)
+		l.setup.World.Wait(-1, l.closing)
 		return l.result
 	}
 	defer close(l.closing)
-	ctx, cancel := l.setup.world.WithTimeout(world.With(context.Background(), l.setup.world), closeWait)
+	ctx, cancel := l.setup.World.WithTimeout(world.With(context.Background(), l.setup.World), closeWait)
 	defer cancel()
 	l.result = l.Shutdown(ctx)
 	return l.result
@@ -74,7 +75,7 @@ func (l *Lease) Close() error {
 func (l *Lease) Shutdown(ctx context.Context) error {
 	l.once.Do(l.stop)
 	err := l.inTime(ctx, func(ctx context.Context) error {
-		if l.setup.world.Wait(-1, l.done, ctx.Done()) != 0 { // or the keeper might acquire once more
+		if l.setup.World.Wait(-1, l.done, ctx.Done()) != 0 { // or the keeper might acquire once more
 			return ctx.Err()
 		}
 		if err := l.lock(ctx); err != nil {
@@ -96,7 +97,7 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 	l.spend()
 	o := l.use.owed
 	l.mu.Unlock()
-	if err := l.claim.giveBack(ctx, o); err != nil {
+	if err := l.claim.GiveBack(ctx, o); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -110,7 +111,7 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 // The order is the rule: the grant goes before the
 // seal. Otherwise a generator could get it again.
 func (l *Lease) stop() {
-	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.setup.name, ErrEnded))
+	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.setup.Name, ErrEnded))
 	l.mu.Lock()
 	g, handed, seal := l.use.cur, l.use.handed, l.seal
 	l.drop(nil)
@@ -122,7 +123,7 @@ func (l *Lease) stop() {
 	}
 	if g != nil && (seal != nil || !handed) {
 		l.mu.Lock()
-		l.use.owed = &owed{g.Node, g.From, used}
+		l.use.owed = &claim.Owed{Node: g.Node, From: g.From, Used: used}
 		l.mu.Unlock()
 	}
 }
@@ -130,24 +131,24 @@ func (l *Lease) stop() {
 // inTime calls do until it is done, ctx ends, or the
 // grant has run out, even when the store does not answer.
 func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) error {
-	kept := l.setup.kept.Load()
+	kept := l.setup.Kept()
 	if kept == nil {
 		return nil
 	}
-	now := l.setup.now()
-	end := l.setup.ticks.layout.TimeOf(kept.until)
+	now := l.setup.Now()
+	end := l.setup.Ticks.Layout.TimeOf(kept.Until)
 	if !now.Before(end) {
 		return nil
 	}
-	ctx, cancel := l.setup.world.WithTimeout(world.With(ctx, l.setup.world), end.Sub(now))
+	ctx, cancel := l.setup.World.WithTimeout(world.With(ctx, l.setup.World), end.Sub(now))
 	done := make(chan struct{})
 	var answer error // of a store that may answer after this call
-	l.setup.world.Go(func() {
+	l.setup.World.Go(func() {
 		defer cancel()
 		defer close(done) // first
 		answer = do(ctx)
 	})
-	l.setup.world.Wait(-1, done, ctx.Done())
+	l.setup.World.Wait(-1, done, ctx.Done())
 	var err error
 	select {
 	case <-done:
@@ -156,7 +157,7 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 		err = fmt.Errorf("the store has not answered: %w", ctx.Err())
 	}
 	if err != nil {
-		return fmt.Errorf("lease: %s of namespace %q stays taken until %s: %w", kept, l.setup.name,
+		return fmt.Errorf("lease: %s of namespace %q stays taken until %s: %w", kept, l.setup.Name,
 			end.Format(time.RFC3339Nano), err)
 	}
 	return nil
@@ -170,8 +171,8 @@ func (l *Lease) lock(ctx context.Context) error {
 		l.stopOp()
 	}
 	l.mu.Unlock()
-	if l.setup.world.Wait(-1, l.ops, ctx.Done()) != 0 {
-		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.setup.name, ctx.Err())
+	if l.setup.World.Wait(-1, l.ops, ctx.Done()) != 0 {
+		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.setup.Name, ctx.Err())
 	}
 	return nil
 }

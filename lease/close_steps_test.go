@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -150,10 +151,10 @@ func TestUnusedPartOfAGrant(t *testing.T) {
 		"lost, and bound":         {false, true, func(g *stage) { g.l.use.cur = nil }, func(r store.Record) int64 { return r.Until }},
 		"lost":                    {false, false, func(g *stage) { g.l.use.cur = nil }, func(r store.Record) int64 { return r.Until }},
 		"of another node": {true, false, func(g *stage) {
-			g.l.use.owed = &owed{node: 6, from: g.l.use.cur.From, used: g.l.use.cur.From + 1}
+			g.l.use.owed = &claim.Owed{Node: 6, From: g.l.use.cur.From, Used: g.l.use.cur.From + 1}
 		}, func(r store.Record) int64 { return r.Until }},
 		"of another grant": {true, false, func(g *stage) {
-			g.l.use.owed = &owed{node: 5, from: g.l.use.cur.From - 1, used: g.l.use.cur.From + 1}
+			g.l.use.owed = &claim.Owed{Node: 5, From: g.l.use.cur.From - 1, Used: g.l.use.cur.From + 1}
 		}, func(r store.Record) int64 { return r.Until }},
 	} {
 		g := stopped(t)
@@ -191,7 +192,7 @@ func TestNothingToGiveBackAfterTheEnd(t *testing.T) {
 	}{"before": {10_000, 1}, "at the end": {0, 0}, "later": {-5, 0}} {
 		g := stopped(t)
 		g.st.swaps = 0
-		g.now = g.l.setup.ticks.layout.TimeOf(g.c.kept.Load().until - c.before)
+		g.now = g.l.setup.Ticks.Layout.TimeOf(g.l.setup.Kept().Until - c.before)
 		g.must(g.l.Shutdown(t.Context()))
 		if g.st.swaps != c.swaps {
 			t.Errorf("%s: %d writes", name, g.st.swaps)
@@ -203,46 +204,5 @@ func TestNothingToGiveBackAfterTheEnd(t *testing.T) {
 	g.must(g.l.Shutdown(t.Context()))
 	if g.st.gets != gets {
 		t.Error("the store was asked again, after the node was back")
-	}
-}
-
-// The node that the store keeps for longest is the one that was asked for
-// first.
-func TestLongestKeptNode(t *testing.T) {
-	g := empty(t, withRollback)
-	for _, c := range []struct{ node, until, kept, keptUntil int64 }{
-		{5, 10, 5, 10},
-		{6, 10, 5, 10},
-		{7, 9, 5, 10},
-		{8, 11, 8, 11},
-	} {
-		g.must(g.c.noteSend(t.Context(), c.node, c.until))
-		if k := g.c.kept.Load(); k.node != c.kept || k.until != c.keptUntil {
-			t.Errorf("%+v: %+v", c, k)
-		}
-	}
-}
-
-// watcher is a context that ends while it is asked whether it has ended.
-type watcher struct {
-	context.Context
-	see func()
-}
-
-func (w watcher) Err() error {
-	w.see()
-	return context.Canceled
-}
-
-// A write is noted before its context is looked at. So the goroutine that
-// ends that context and then reads kept knows of every write
-// that is sent. A write that is not sent leaves no note.
-func TestNotedBeforeItIsSent(t *testing.T) {
-	g := empty(t, withRollback)
-	g.must(g.c.noteSend(t.Context(), 5, 10))
-	var seen kept
-	err := g.c.noteSend(watcher{t.Context(), func() { seen = *g.c.kept.Load() }}, 6, 20)
-	if !errors.Is(err, context.Canceled) || seen != (kept{6, 20}) || *g.c.kept.Load() != (kept{5, 10}) {
-		t.Errorf("%v: kept %+v when it was looked at, and %+v now", err, seen, *g.c.kept.Load())
 	}
 }

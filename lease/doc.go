@@ -37,9 +37,9 @@
 //     first grant of the node has counted, the floor of the namespace must
 //     also be the one that the grant was computed from.
 //
-// Clocks decide which node is taken and when; they never decide safety. The
-// folder testdata has a script for each rule. Package scope says what a
-// namespace allows.
+// Clocks decide which node is taken and when; they never decide safety.
+// Package internal/claim applies the rules, and has a script for each.
+// Package scope says what a namespace allows.
 //
 // # What no lease can see
 //

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 )
 
@@ -20,7 +21,7 @@ var (
 	// ErrTaken means that no node is free, or that another holder has the
 	// guarded Options.Node. The error is a [TakenError], or a server's text
 	// of it.
-	ErrTaken = errors.New("no node is free")
+	ErrTaken = fault.ErrTaken
 
 	// ErrVetoed means that an operator, or Options.Check, refused to lease
 	// the node.
@@ -44,10 +45,15 @@ var (
 
 	// ErrElsewhere means that another server handed the node out, from its
 	// memory: the holder uses its grant to the end, and takes another node.
-	ErrElsewhere = errors.New("another server has handed it out")
+	ErrElsewhere = fault.ErrElsewhere
 
 	// ErrRefused means that a change is not allowed, such as a change of
 	// layout that is not proven safe, or that a server does not have the
 	// service.
 	ErrRefused = fault.ErrRefused
 )
+
+// TakenError means that none of the requested nodes is free. Its fields say
+// which were asked for (Namespace, Nodes, Fixed, Block), who has them
+// (Held, Refused, Holders), and when the next one is free (NextFree).
+type TakenError = claim.TakenError

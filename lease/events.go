@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 )
 
 // Event is something that happened to a lease, for [Options.Events].
@@ -22,12 +23,12 @@ const (
 	// four, …
 	EventLate = "lease not renewed"
 	// EventRolledBack: the store lost writes that it had acknowledged.
-	EventRolledBack = "the store was rolled back"
+	EventRolledBack = claim.RolledBack
 	// EventReplaced: the namespace was made in another store.
-	EventReplaced = "the store is not the one the namespace was made in"
+	EventReplaced = claim.Replaced
 	// EventFloorRaised: grants now begin above all that were granted
 	// before.
-	EventFloorRaised = "floor raised"
+	EventFloorRaised = claim.FloorRaised
 )
 
 // reporter keeps what happened until it may be announced. It belongs to the

@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,43 +9,40 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
 // newLease returns a lease that has no grant yet.
-func newLease(s *setup, c claim, r *reporter, idle time.Duration) *Lease {
+func newLease(s *claim.Setup, c claim.Claim, r *reporter, idle time.Duration) *Lease {
 	l := &Lease{
 		setup: s, claim: c, reports: r, idle: idle, ops: make(chan struct{}, 1),
 		done: make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
-		demand: demand{want: true, need: -1, used: s.world.Now()},
+		demand: demand{want: true, need: -1, used: s.World.Now()},
 		pace:   pace{most: math.MaxInt64},
 		unpin:  func() {},
 		told:   s.Clock.Corrections(),
 	}
 	l.unlock()
-	l.life, l.end = context.WithCancelCause(world.With(context.Background(), s.world))
+	l.life, l.end = context.WithCancelCause(world.With(context.Background(), s.World))
 	return l
 }
 
 // begin keeps a lease from its first grant on.
 func (l *Lease) begin(g snowfence.Grant) {
 	l.publish(g)
-	l.pace.renewed = l.setup.world.Now()
+	l.pace.renewed = l.setup.World.Now()
 	l.pace.renewAt = l.next(l.pace.renewed)
-	l.setup.world.Go(l.keep)
+	l.setup.World.Go(l.keep)
 }
 
 // next returns when to renew: a third of the ttl later, give or take a
 // tenth, so that holders do not fall into step.
 func (l *Lease) next(now time.Time) time.Time {
-	third := min(l.ttl()/3, l.pace.most)
-	return now.Add(third - third/10 + l.setup.random(third/5+1))
+	third := min(l.setup.LastTTL()/3, l.pace.most)
+	return now.Add(third - third/10 + l.setup.Random(third/5+1))
 }
-
-// ttl returns the ttl that a server gave last, or that the lease has over a
-// store.
-func (l *Lease) ttl() time.Duration { return cmp.Or(time.Duration(l.setup.given.Load()), l.setup.TTL) }
 
 // keep renews and heals the lease until its life ends. The store
 // is called in another goroutine, because its stack gets deep
@@ -58,14 +54,14 @@ func (l *Lease) keep() {
 		wait := l.plan()
 		if wait <= 0 {
 			over := make(chan struct{})
-			l.setup.world.Go(func() {
+			l.setup.World.Go(func() {
 				defer close(over)
 				l.attend()
 			})
-			l.setup.world.Wait(-1, over)
+			l.setup.World.Wait(-1, over)
 			continue
 		}
-		l.setup.world.Wait(wait, l.kicked, l.life.Done())
+		l.setup.World.Wait(wait, l.kicked, l.life.Done())
 	}
 }
 
@@ -74,23 +70,23 @@ func (l *Lease) keep() {
 func (l *Lease) plan() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.demand.want || l.setup.world.Now().Sub(l.demand.used) >= l.idle {
+	if !l.demand.want || l.setup.World.Now().Sub(l.demand.used) >= l.idle {
 		return time.Hour
 	}
-	if l.setup.copied() {
+	if l.setup.Copied() {
 		return 0
 	}
 	if l.use.cur == nil {
-		return l.pace.earliest.Sub(l.setup.world.Now())
+		return l.pace.earliest.Sub(l.setup.World.Now())
 	}
-	wait := l.pace.renewAt.Sub(l.setup.world.Now())
+	wait := l.pace.renewAt.Sub(l.setup.World.Now())
 	if need := max(l.demand.need, l.use.cur.From); need >= l.use.cur.Until {
 		// The grant is used up, or begins ahead of the clock: renew once
 		// one ttl reaches past it.
-		now := l.setup.now()
-		ready := max(l.pace.earliest.Sub(l.setup.world.Now()), 0)
-		if need >= l.setup.ticks.target(now) {
-			ready = max(ready, l.setup.ticks.layout.TimeOf(need+1).Sub(now.Add(l.setup.TTL)))
+		now := l.setup.Now()
+		ready := max(l.pace.earliest.Sub(l.setup.World.Now()), 0)
+		if need >= l.setup.Ticks.Target(now) {
+			ready = max(ready, l.setup.Ticks.Layout.TimeOf(need+1).Sub(now.Add(l.setup.TTL)))
 		}
 		wait = min(wait, ready)
 	}
@@ -99,8 +95,8 @@ func (l *Lease) plan() time.Duration {
 
 // attend renews the hold, or acquires one, once.
 func (l *Lease) attend() {
-	began := l.setup.world.Now()
-	if l.setup.world.Wait(-1, l.ops, l.life.Done()) != 0 {
+	began := l.setup.World.Now()
+	if l.setup.World.Wait(-1, l.ops, l.life.Done()) != 0 {
 		return
 	}
 	defer l.unlock()
@@ -108,9 +104,9 @@ func (l *Lease) attend() {
 	want, before := l.demand.want, l.use.cur
 	limit := l.setup.TTL
 	if before != nil { // until the next renewal is due; an acquisition may look at many nodes
-		limit = min(l.ttl()/3, l.pace.most)
+		limit = min(l.setup.LastTTL()/3, l.pace.most)
 	}
-	ctx, cancel := l.setup.world.WithTimeout(l.life, max(limit, time.Second))
+	ctx, cancel := l.setup.World.WithTimeout(l.life, max(limit, time.Second))
 	defer cancel()
 	l.stopOp = cancel
 	l.mu.Unlock()
@@ -145,7 +141,7 @@ func (l *Lease) attempt(ctx context.Context) error {
 			return err
 		}
 	}
-	g, err := l.claim.next(ctx)
+	g, err := l.claim.Next(ctx)
 	if copied := l.forget(); copied != nil { // before the answer is used
 		return copied
 	}
@@ -173,7 +169,7 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	l.mu.Unlock()
 	switch {
 	case err == nil && failures > 0: // whoever sees the warning sees its end
-		l.setup.Logger.Warn("lease renewed again", "namespace", l.setup.name, "label", l.setup.Label,
+		l.setup.Logger.Warn("lease renewed again", "namespace", l.setup.Name, "label", l.setup.Label,
 			"failures", failures)
 	case tell:
 		l.reports.report(EventLate, err, "label", l.setup.Label, "failures", failures+1)
@@ -182,7 +178,7 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 
 // succeeded notes a renewal or an acquisition. mu is held.
 func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
-	now := l.setup.world.Now()
+	now := l.setup.World.Now()
 	l.trouble, l.pace.failures, l.pace.quiet, l.pace.tellAt = nil, 0, 0, time.Time{}
 	if before != nil && l.pace.renewAt.Before(began) {
 		began = l.pace.renewAt
@@ -200,8 +196,8 @@ func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
 // tell is whether the log needs a line about it. mu is held.
 func (l *Lease) failed(err error) (tell bool) {
 	l.trouble = err
-	now := l.setup.world.Now()
-	l.pace.earliest = now.Add(l.setup.backoff(l.pace.failures))
+	now := l.setup.World.Now()
+	l.pace.earliest = now.Add(l.setup.Backoff(l.pace.failures))
 	l.pace.renewAt = l.pace.earliest
 	if tell = !now.Before(l.pace.tellAt); tell {
 		l.pace.quiet = max(2*l.pace.quiet, time.Second) // an outage does not flood the log
@@ -210,7 +206,7 @@ func (l *Lease) failed(err error) (tell bool) {
 	l.pace.failures++
 	l.wakeWaiters() // waiting callers learn of the trouble when they give up
 	if fatal(err) {
-		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.setup.name, ErrEnded, err))
+		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.setup.Name, ErrEnded, err))
 	}
 	return tell
 }
@@ -218,7 +214,7 @@ func (l *Lease) failed(err error) (tell bool) {
 // heal acquires again after a loss, and returns the remaining error. It
 // needs ops.
 func (l *Lease) heal(ctx context.Context, err error) error {
-	if isLost(err) && !fatal(err) {
+	if claim.IsLost(err) && !fatal(err) {
 		err = l.attempt(ctx)
 	}
 	return err
@@ -227,7 +223,7 @@ func (l *Lease) heal(ctx context.Context, err error) error {
 // sealIfLost seals the generator after a loss, before anything else
 // happens.
 func (l *Lease) sealIfLost(err error) error {
-	if !isLost(err) {
+	if !claim.IsLost(err) {
 		return err
 	}
 	l.mu.Lock()
@@ -253,16 +249,16 @@ func fatal(err error) bool {
 // a copy it does nothing and returns nil. Nothing is given back: it runs
 // out. It needs ops.
 func (l *Lease) forget() error {
-	if !l.setup.copied() {
+	if !l.setup.Copied() {
 		return nil
 	}
-	m := l.setup.world.Machine() // first: an identity that is made before a resumption is in both copies
-	l.claim.forget()
+	m := l.setup.World.Machine() // first: an identity that is made before a resumption is in both copies
+	l.claim.Forget()
 	l.mu.Lock()
 	l.use.spent, l.use.owed = false, nil
 	l.mu.Unlock()
-	err := l.sealIfLost(&lostError{fmt.Errorf("lease: namespace %q: the machine was resumed from a snapshot, and a "+
-		"copy of it may have the same node", l.setup.name)})
-	l.setup.machine.Store(&m) // last: until here no caller gets a grant
+	err := l.sealIfLost(claim.Lost(fmt.Errorf("lease: namespace %q: the machine was resumed from a snapshot, and a "+
+		"copy of it may have the same node", l.setup.Name)))
+	l.setup.SetMachine(m) // last: until here no caller gets a grant
 	return err
 }

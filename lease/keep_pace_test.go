@@ -48,7 +48,7 @@ func (p *paced) WithTimeout(ctx context.Context, d time.Duration) (context.Conte
 // pace gives the stage such a world.
 func (g *stage) pace() *paced {
 	p := &paced{World: world.Real(), now: g.now}
-	g.l.setup.world = p
+	g.l.setup.World = p
 	return p
 }
 
@@ -70,9 +70,9 @@ func TestPaceOfALease(t *testing.T) {
 		want []time.Duration
 	}{
 		"next":                    {30, func() time.Duration { return g.l.next(now).Sub(now) }, []time.Duration{9, 10, 11}},
-		"backoff, two":            {6, func() time.Duration { return g.l.setup.backoff(0) }, []time.Duration{1, 2}},
-		"backoff, three":          {9, func() time.Duration { return g.l.setup.backoff(100) }, []time.Duration{1, 2}},
-		"backoff of a tiny lease": {3, func() time.Duration { return g.l.setup.backoff(0) }, []time.Duration{0}},
+		"backoff, two":            {6, func() time.Duration { return g.l.setup.Backoff(0) }, []time.Duration{1, 2}},
+		"backoff, three":          {9, func() time.Duration { return g.l.setup.Backoff(100) }, []time.Duration{1, 2}},
+		"backoff of a tiny lease": {3, func() time.Duration { return g.l.setup.Backoff(0) }, []time.Duration{0}},
 	} {
 		g.l.setup.TTL = c.ttl
 		got := drawn(c.draw)
@@ -91,7 +91,7 @@ func TestPaceOfALease(t *testing.T) {
 		0: 10 * time.Millisecond, 1: 20 * time.Millisecond, 6: 640 * time.Millisecond, 7: time.Second, 8: time.Second,
 		9: time.Second, 100: time.Second,
 	} {
-		for d := range drawn(func() time.Duration { return g.l.setup.backoff(failures) }) {
+		for d := range drawn(func() time.Duration { return g.l.setup.Backoff(failures) }) {
 			if d < most/2 || d > most {
 				t.Errorf("%v after %d failures", d, failures)
 			}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/fault"
-	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -63,7 +62,7 @@ func TestWhenALeaseIsAttended(t *testing.T) {
 		p := g.pace()
 		l := g.l
 		l.idle, l.setup.TTL = time.Minute, ttl
-		target := l.setup.ticks.target(g.now)
+		target := l.setup.Ticks.Target(g.now)
 		l.use.cur = &snowfence.Grant{Node: 5, From: target - 100, Until: target}
 		l.demand.used, l.pace.renewAt = p.now, p.now.Add(5*time.Second)
 		c.set(l, p.now, target)
@@ -94,62 +93,47 @@ func keeper(t *testing.T) {
 	}
 }
 
-// asking is a store that counts how often it is asked for its identity.
-type asking struct {
-	*scripted
-	asked int
-	after func() // when it has answered
-}
-
-func (a *asking) Identity(ctx context.Context, namespace string) (string, error) {
-	a.asked++
-	if a.after != nil {
-		defer a.after()
-	}
-	return a.scripted.Identity(ctx, namespace)
-}
-
 // What a lease does about an answer of the store, each time that it is
 // attended.
 func TestAttending(t *testing.T) { synctest.Test(t, attending) }
 
 func attending(t *testing.T) {
 	for name, c := range map[string]struct {
-		before        func(g *stage, a *asking)
+		before        func(g *stage)
 		swaps, asked  int
 		want          error
 		ended, healed bool
 	}{
-		"all is well": {func(*stage, *asking) {}, 1, 1, nil, false, true},
-		"no caller wants it": {func(g *stage, _ *asking) {
+		"all is well": {func(*stage) {}, 1, 1, nil, false, true},
+		"no caller wants it": {func(g *stage) {
 			g.l.demand.want = false
 			g.st.onGet = func([]store.Key) error { t.Error("the store was asked"); return nil }
 		}, 0, 0, nil, false, true},
-		"no answer": {func(g *stage, _ *asking) {
+		"no answer": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		}, 1, 1, errSilent, false, true},
-		"lost, and healed": {func(g *stage, _ *asking) {
+		"lost, and healed": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				g.st.onSwap = nil
 				g.change(5, func(r *store.Record) { r.Holder = "" })
 				return do(ws)
 			}
 		}, 2, 2, nil, false, true},
-		"lost twice": {func(g *stage, a *asking) {
+		"lost twice": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				if g.st.swaps == 1 {
 					g.change(5, func(r *store.Record) { r.Holder = "" })
 					return do(ws)
 				}
 				errs := do(ws)
-				g.rename(func(ns *scope.Namespace) { ns.Generation++ })
+				g.change(store.NamespaceNode, func(r *store.Record) { r.Generation++ })
 				return errs
 			}
 		}, 2, 1, nil, false, false},
-		"lost, since the store was replaced while it was read": {func(g *stage, _ *asking) {
+		"lost, since the store was replaced while it was read": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
-			_ = g.do(g.c.renew(t.Context()))
-			g.st.swaps = 0
+			_ = g.do(g.l.claim.Next(t.Context()))
+			g.st.swaps, g.st.asked = 0, 0
 			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				g.st.onSwap = nil
 				g.change(5, func(r *store.Record) { r.Holder = "" })
@@ -157,11 +141,14 @@ func attending(t *testing.T) {
 				return do(ws)
 			}
 		}, 1, 0, store.ErrReplaced, true, false},
-		"another layout": {func(g *stage, _ *asking) {
-			g.c.held, g.l.use.cur = nil, nil
-			g.rename(func(ns *scope.Namespace) { ns.Fingerprint = "another" })
+		"another layout": {func(g *stage) {
+			g.must(g.l.claim.GiveBack(t.Context(), nil))
+			g.l.use.cur, g.st.swaps = nil, 0
+			g.change(store.NamespaceNode, func(r *store.Record) {
+				r.Data = strings.Replace(r.Data, `"fingerprint":"`, `"fingerprint":"another`, 1)
+			})
 		}, 0, 1, ErrMismatch, true, false},
-		"the give-back of the grant before fails": {func(g *stage, _ *asking) {
+		"the give-back of the grant before fails": {func(g *stage) {
 			g.l.use.spent = true
 			g.st.onSwap = func(ws []store.Write,
 				_ func([]store.Write) []error,
@@ -170,13 +157,13 @@ func attending(t *testing.T) {
 				return silent(len(ws))
 			}
 		}, 1, 0, errSilent, false, false},
-		"interrupted": {func(g *stage, _ *asking) {
+		"interrupted": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error {
 				g.l.stopOp()
 				return silent(len(ws))
 			}
 		}, 1, 1, nil, false, true},
-		"interrupted, and replaced": {func(g *stage, _ *asking) {
+		"interrupted, and replaced": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write,
 				_ func([]store.Write) []error,
 			) []error {
@@ -187,11 +174,9 @@ func attending(t *testing.T) {
 	} {
 		g := holding(t)
 		p := g.pace()
-		a := &asking{scripted: g.st}
-		g.c.st = a
-		g.st.swaps = 0
+		g.st.swaps, g.st.asked = 0, 0
 		g.now = g.now.Add(time.Second)
-		c.before(g, a)
+		c.before(g)
 		limit := 5 * time.Second // until the next renewal is due
 		if g.l.use.cur == nil {
 			limit = 15 * time.Second
@@ -201,9 +186,9 @@ func attending(t *testing.T) {
 		if name != "lost twice" && wrong || g.l.stopOp != nil || len(g.l.ops) != 1 {
 			t.Errorf("%s: the trouble is %v, not %v", name, g.l.trouble, c.want)
 		}
-		if g.st.swaps != c.swaps || a.asked != c.asked {
+		if g.st.swaps != c.swaps || g.st.asked != c.asked {
 			t.Errorf("%s: %d writes, and asked %d times for the identity, not %d and %d",
-				name, g.st.swaps, a.asked, c.swaps, c.asked)
+				name, g.st.swaps, g.st.asked, c.swaps, c.asked)
 		}
 		if (g.l.life.Err() != nil) != c.ended || (g.l.use.cur != nil) != c.healed {
 			t.Errorf("%s: ended %v, in use %+v", name, g.l.life.Err(), g.l.use.cur)
@@ -225,7 +210,7 @@ func attending(t *testing.T) {
 	// A success is one, though another call wanted the store.
 	g = holding(t)
 	p = g.pace()
-	g.c.st = &asking{scripted: g.st, after: func() { g.l.stopOp() }}
+	g.st.onIdentity = func() { g.l.stopOp() }
 	g.l.trouble = errSilent
 	g.l.attend()
 	if g.l.trouble != nil || g.l.pace.renewed != p.now {
@@ -239,11 +224,10 @@ func attending(t *testing.T) {
 		return silent(len(
 			ws))
 	}
-	_ = g.do(g.c.acquire(t.Context(), false))
+	_ = g.do(g.l.claim.Next(t.Context()))
 	p = g.pace()
-	if g.l.attend(); g.l.use.cur == nil || g.c.held.pending || p.limits[0] != 15*time.Second {
-		t.Errorf("after an acquisition in doubt %+v is used, still in doubt: %t; time limits of %v", g.l.use.cur,
-			g.c.held.pending, p.limits)
+	if g.l.attend(); g.l.use.cur == nil || p.limits[0] != 15*time.Second {
+		t.Errorf("after an acquisition in doubt %+v is used; time limits of %v", g.l.use.cur, p.limits)
 	}
 	// The call that has the store when the life ends keeps it.
 	g = holding(t)
@@ -431,12 +415,12 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 	for name, revision := range map[string]int64{"another holder": 9, "a store that rolled back": 0} {
 		g := holding(t)
 		g.pace()
+		g.doubt()
 		var steps []string
 		g.logTo(order{slog.DiscardHandler, &steps})
 		_, err := g.l.Bind(func() int64 { steps = append(steps, "sealed"); return 0 })
 		g.must(err)
 		g.handed()
-		g.c.held.unanswered["a write of ours"] = true
 		r := g.record(5)
 		old := r.Nonce
 		r.Nonce, r.Revision = "another", revision
@@ -454,7 +438,7 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 func TestWhoWaitsLooksAtTheClock(t *testing.T) {
 	g := empty(t, "twitter")
 	g.now = g.now.Add(time.Hour)
-	if _, err := g.l.Grant(over(t), g.tick(0)); err == nil || !g.l.setup.now().Equal(g.now) {
-		t.Errorf("%v; the lease's time is %v, want %v", err, g.l.setup.now(), g.now)
+	if _, err := g.l.Grant(over(t), g.tick(0)); err == nil || !g.l.setup.Now().Equal(g.now) {
+		t.Errorf("%v; the lease's time is %v, want %v", err, g.l.setup.Now(), g.now)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/clock"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -21,12 +22,12 @@ import (
 // Its claim gets grants from a store or a server. The lease decides when to
 // ask for one, which caller uses it, and which generator to seal.
 type Lease struct {
-	setup   *setup
+	setup   *claim.Setup
 	reports *reporter
 	idle    time.Duration // Options.Idle
 
 	ops   chan struct{} // semaphore of one: hold it to use claim
-	claim claim
+	claim claim.Claim
 
 	life   context.Context // ends with the lease
 	end    context.CancelCauseFunc
@@ -52,7 +53,7 @@ type Lease struct {
 // usage says how the claim's grant is used.
 type usage struct {
 	cur    *snowfence.Grant // what may be used; nil when nothing
-	owed   *owed            // the last grant that was sealed and waits to be given back; nil when there was none
+	owed   *claim.Owed      // the last grant that was sealed and waits to be given back; nil when there was none
 	handed bool             // cur was given to a caller
 	spent  bool             // what is held was given to a caller that is gone: it is never given out again
 }
@@ -77,7 +78,7 @@ type pace struct {
 }
 
 // Scheme implements [snowfence.Fence].
-func (l *Lease) Scheme() *snowfence.Scheme { return l.setup.scheme }
+func (l *Lease) Scheme() *snowfence.Scheme { return l.setup.Scheme }
 
 // Bind implements [snowfence.Binder].
 func (l *Lease) Bind(seal func() int64) (func(), error) {
@@ -119,8 +120,8 @@ func (l *Lease) Held(after int64) (snowfence.Grant, bool) {
 // hand notes the demand for a grant past after, and gives it out if there
 // is one. mu is held.
 func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
-	l.demand.used, l.demand.want = l.setup.world.Now(), true
-	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) || l.setup.copied() {
+	l.demand.used, l.demand.want = l.setup.World.Now(), true
+	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) || l.setup.Copied() {
 		return snowfence.Grant{}, false
 	}
 	l.use.handed = true
@@ -132,9 +133,9 @@ func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 // renewal or another grant. Its error says what prevents one, and matches
 // snowfence.ErrFenced or [ErrEnded].
 func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
-	if after > l.setup.scheme.MaxTick() {
+	if after > l.setup.Scheme.MaxTick() {
 		return snowfence.Grant{}, fmt.Errorf("lease: namespace %q: %w: it ended at %s",
-			l.setup.name, snowfence.ErrLifetime, l.setup.ticks.layout.EndOfLife().Format(time.RFC3339))
+			l.setup.Name, snowfence.ErrLifetime, l.setup.Ticks.Layout.EndOfLife().Format(time.RFC3339))
 	}
 	for {
 		l.mu.Lock()
@@ -159,7 +160,7 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 		if ctx.Err() != nil {
 			return snowfence.Grant{}, l.fenced(trouble, ctx.Err())
 		}
-		l.setup.world.Wait(-1, changed, l.life.Done(), ctx.Done())
+		l.setup.World.Wait(-1, changed, l.life.Done(), ctx.Done())
 	}
 }
 
@@ -175,17 +176,17 @@ func (l *Lease) fenced(trouble, ended error) error {
 	case g != nil && g.Until <= g.From:
 		trouble = fmt.Errorf("node %d has its first tick at %s, because a clock was ahead, the layout was changed, or "+
 			"the store was rolled back or moved: wait until then",
-			g.Node, l.setup.ticks.layout.TimeOf(g.From).UTC().Format(time.RFC3339))
+			g.Node, l.setup.Ticks.Layout.TimeOf(g.From).UTC().Format(time.RFC3339))
 	default:
 		trouble = errors.New("the store has not acknowledged a later grant yet")
 	}
-	return fault.Mark(fmt.Errorf("lease: namespace %q: %w: %w", l.setup.name, snowfence.ErrFenced, trouble), ended)
+	return fault.Mark(fmt.Errorf("lease: namespace %q: %w: %w", l.setup.Name, snowfence.ErrFenced, trouble), ended)
 }
 
 // Orphan ends the lease without giving the node back. The generator may use
 // the grant until it ends, and the node stays taken until then.
 func (l *Lease) Orphan() {
-	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.setup.name, ErrEnded))
+	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.setup.Name, ErrEnded))
 	l.unpin() // so that the store can be closed at once
 }
 
@@ -213,7 +214,7 @@ type Status struct {
 func (l *Lease) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Status{Trouble: l.trouble, Renewed: l.pace.renewed, Took: l.pace.took, TTL: l.ttl()}
+	s := Status{Trouble: l.trouble, Renewed: l.pace.renewed, Took: l.pace.took, TTL: l.setup.LastTTL()}
 	if l.use.cur != nil {
 		s.Grant, s.Held = *l.use.cur, l.use.cur.Until > l.use.cur.From
 	}

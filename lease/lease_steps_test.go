@@ -60,7 +60,7 @@ func TestGrantFromMemory(t *testing.T) {
 		}
 	}
 	g.l.use.cur.From = from
-	last := g.l.setup.scheme.MaxTick()
+	last := g.l.setup.Scheme.MaxTick()
 	g.l.use.cur.Until = last + 1
 	if grant, err := g.l.Grant(over(t), last); err != nil || grant.Until != last+1 {
 		t.Errorf("the last tick: %+v, %v", grant, err)
@@ -149,7 +149,7 @@ func TestOpenOrNot(t *testing.T) {
 			if c.nils {
 				st = nil
 			}
-			l, err := Open(t.Context(), st, "n", g.l.setup.scheme, &o)
+			l, err := Open(t.Context(), st, "n", g.l.setup.Scheme, &o)
 			switch {
 			case c.want == nil && (err != nil || !l.Status().Held || l.Status().Renewed.IsZero() || p.open != 1):
 				t.Errorf("%s: %v", name, err)
@@ -166,3 +166,24 @@ func TestOpenOrNot(t *testing.T) {
 }
 
 var errNoStore = errors.New("any error")
+
+// A lease whose grant begins ahead renews it when its first tick is near.
+func TestPlanOfAGrantAhead(t *testing.T) {
+	g := holding(t)
+	for ahead, want := range map[time.Duration]time.Duration{
+		time.Minute:      45*time.Second + time.Millisecond,
+		16 * time.Second: time.Second + time.Millisecond,
+		15 * time.Second: time.Millisecond,
+	} {
+		from := g.tick(ahead)
+		g.l.use.cur = &snowfence.Grant{Node: 5, From: from, Until: from}
+		g.l.demand.need, g.l.demand.used = -1, g.l.setup.World.Now()
+		g.l.pace.renewAt, g.l.pace.earliest = g.l.setup.World.Now().Add(time.Hour), g.l.setup.World.Now()
+		if _, ok := g.l.Held(-1); ok || g.l.Status().Held {
+			t.Error("a grant without a tick that may be used was handed out")
+		}
+		if wait := g.l.plan(); wait > want || wait < want-time.Minute {
+			t.Errorf("%v ahead: renewed in %v, not %v", ahead, wait, want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -126,14 +127,14 @@ type Options struct {
 
 // settings returns what a claim needs of the options, for leases of a
 // scheme.
-func (o *Options) settings(s *snowfence.Scheme) settings {
+func (o *Options) settings(s *snowfence.Scheme) claim.Settings {
 	logger := o.Logger
 	if logger == nil {
 		logger = store.Warnings(slog.Default())
 	}
-	return settings{
+	return claim.Settings{
 		TTL: o.TTL, MaxSkew: o.MaxSkew, Node: o.Node, Guard: o.Guard, Within: o.Within, StickyFile: o.StickyFile,
-		Nodes: o.Nodes, Label: o.Label, Wait: o.Wait, Create: o.Create, Check: o.Check, Clock: clockOf(o.Time, s),
+		Nodes: o.Nodes, Label: o.Label, Wait: o.Wait, Create: o.Create, Check: o.Check, Clock: claim.ClockOf(o.Time, s),
 		Logger: logger,
 	}
 }

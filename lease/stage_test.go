@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -28,7 +28,9 @@ type scripted struct {
 	onGet       func(keys []store.Key) error
 	onSwap      func(writes []store.Write, do func([]store.Write) []error) []error
 	listErr     error
+	onIdentity  func() // when it has answered
 	gets, swaps int
+	asked       int // for its identity
 }
 
 func (s *scripted) Heads(ctx context.Context) ([]store.Record, error) {
@@ -68,7 +70,13 @@ func (s *scripted) Swap(ctx context.Context, writes []store.Write) []error {
 	return do(writes)
 }
 
-func (s *scripted) Identity(context.Context, string) (string, error) { return s.id, s.idErr }
+func (s *scripted) Identity(context.Context, string) (string, error) {
+	s.asked++
+	if s.onIdentity != nil {
+		defer s.onIdentity()
+	}
+	return s.id, s.idErr
+}
 
 func (s *scripted) Now(context.Context) (time.Time, error) { return s.clock, s.clockErr }
 
@@ -97,8 +105,7 @@ type stage struct {
 	*testing.T
 	st  *scripted
 	l   *Lease
-	c   *storeClaim // of l
-	o   Options     // of l
+	o   Options // of l
 	now time.Time
 }
 
@@ -116,8 +123,11 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 	g := &stage{T: t, st: &scripted{Memory: store.NewMemory(), id: "one"}, now: time.Date(2026, 1, 1, 0, 0, 0, 0,
 		time.UTC)}
 	node := int64(5)
-	g.o = Options{Node: &node, Label: "stage", Time: func() (time.Time, time.Duration) { return g.now, 0 }}
-	n, err := g.o.settings(s).normal(s)
+	g.o = Options{
+		Node: &node, Label: "stage", TTL: scope.DefaultTTL, MaxSkew: scope.DefaultTTL,
+		Time: func() (time.Time, time.Duration) { return g.now, 0 },
+	}
+	n, err := g.o.settings(s).Normal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,18 +135,15 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 		t.Fatal(err)
 	}
 	g.on(world.Real(), s, n)
-	if err := g.c.register(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	g.st.swaps = 0
 	return g
 }
 
 // on puts a lease that holds nothing on a stage.
-func (g *stage) on(w world.World, s *snowfence.Scheme, n settings) {
+func (g *stage) on(w world.World, s *snowfence.Scheme, n claim.Settings) {
 	r := g.o.reporter(w, "n", n.Logger)
-	g.c = newClaim(newSetup(w, "n", s, n, r.report), g.st)
-	g.l = newLease(g.c.setup, g.c, r, g.o.idle())
+	t := claim.NewSetup(w, "n", s, n, r.report)
+	g.l = newLease(t, claim.OverStore(t, g.st), r, g.o.idle())
 }
 
 // logTo has the lease log there.
@@ -150,7 +157,7 @@ const withRollback = "time=41,rollback=2,node=8,seq=12,epoch=2025-01-01"
 func holding(t *testing.T) *stage {
 	t.Helper()
 	g := empty(t, withRollback)
-	g.must(g.do(g.c.acquire(t.Context(), false)))
+	g.must(g.do(g.l.claim.Next(t.Context())))
 	return g
 }
 
@@ -189,45 +196,5 @@ func (g *stage) change(node int64, f func(*store.Record)) {
 
 // tick returns the tick of a time.
 func (g *stage) tick(later time.Duration) int64 {
-	return g.l.setup.ticks.layout.TickOf(g.now.Add(later))
+	return g.l.setup.Ticks.Layout.TickOf(g.now.Add(later))
 }
-
-// rename writes the namespace by other means.
-func (g *stage) rename(f func(*scope.Namespace)) {
-	g.Helper()
-	g.change(store.NamespaceNode, func(r *store.Record) { changeNamespace(g.T, r, f) })
-}
-
-// changeNamespace changes the namespace in its record by other means.
-func changeNamespace(t *testing.T, r *store.Record, f func(*scope.Namespace)) {
-	t.Helper()
-	ns, err := scope.ReadNamespace(nil, *r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f(&ns)
-	r.Revision, r.Generation, r.Until = r.Revision+1, ns.Generation, ns.Floor
-	changeData(t, r, ns)
-}
-
-// changeData changes fields in the JSON of a record.
-func changeData(t *testing.T, r *store.Record, fields any) {
-	t.Helper()
-	data := map[string]json.RawMessage{}
-	changed, err := json.Marshal(fields)
-	err = errors.Join(err, json.Unmarshal([]byte(r.Data), &data), json.Unmarshal(changed, &data))
-	all, wrong := json.Marshal(data)
-	if err = errors.Join(err, wrong); err != nil {
-		t.Fatal(err)
-	}
-	r.Data = string(all)
-}
-
-func (g *stage) namespace() scope.Namespace {
-	g.Helper()
-	ns, err := scope.Namespaces(g.st.Memory).Show(g.Context(), "n")
-	g.must(err)
-	return ns
-}
-
-func never(scope.Namespace, string) bool { return false }

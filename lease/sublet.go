@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 )
 
 // division is a grant that is handed out node by node, from memory: the
@@ -63,8 +64,8 @@ func (d *division) found(attempts []string) int {
 
 // free returns a node that has a usable tick now, or −1. A node whose
 // sublease has ended is free: its holder lost it by not renewing.
-func (d *division) free(t ticks, now time.Time, allowed func(node int64) bool) int {
-	tick := t.layout.TickOf(now)
+func (d *division) free(t claim.Ticks, now time.Time, allowed func(node int64) bool) int {
+	tick := t.Layout.TickOf(now)
 	for k := range d.slots {
 		i := (d.next + k) % len(d.slots)
 		usable := max(d.slots[i].until, d.grant.From) <= tick && tick < d.grant.Until
@@ -77,9 +78,9 @@ func (d *division) free(t ticks, now time.Time, allowed func(node int64) bool) i
 
 // begin sublets a node: from the end of its last sublease, or of its used
 // part after a release, and inside one unbroken grant.
-func (d *division) begin(i int, t ticks, now time.Time, attempt, label string) {
+func (d *division) begin(i int, t claim.Ticks, now time.Time, attempt, label string) {
 	s := &d.slots[i]
-	s.from = max(s.until, d.grant.From, t.back(now))
+	s.from = max(s.until, d.grant.From, t.Back(now))
 	s.until = s.from
 	d.next = i + 1
 	d.serial++
@@ -89,7 +90,7 @@ func (d *division) begin(i int, t ticks, now time.Time, attempt, label string) {
 
 // renew moves the end of a sublease ahead. A grant that lapsed left ticks
 // out, and so does this.
-func (d *division) renew(i int, t ticks, now time.Time, attempt string) {
+func (d *division) renew(i int, t claim.Ticks, now time.Time, attempt string) {
 	s := &d.slots[i]
 	s.from = max(s.from, d.grant.From)
 	s.until = max(s.until, s.from)
@@ -98,9 +99,9 @@ func (d *division) renew(i int, t ticks, now time.Time, attempt string) {
 
 // answer gives a sublease its end, never beyond the end of the grant, and
 // its ticket a serial.
-func (d *division) answer(i int, t ticks, now time.Time, attempt string) {
+func (d *division) answer(i int, t claim.Ticks, now time.Time, attempt string) {
 	s := &d.slots[i]
-	s.until = max(s.until, min(t.target(now), d.grant.Until))
+	s.until = max(s.until, min(t.Target(now), d.grant.Until))
 	d.serial++
 	s.serial, s.attempt = d.serial, attempt
 }
@@ -132,8 +133,8 @@ func (d *division) release(i int, used int64) {
 // held returns the count of nodes that are not free now and had a last
 // holder with such a label. A node that was given back is free when the
 // possible use of its holder has passed.
-func (d *division) held(t ticks, now time.Time, such func(label string) bool) (n int64) {
-	tick := t.layout.TickOf(now)
+func (d *division) held(t claim.Ticks, now time.Time, such func(label string) bool) (n int64) {
+	tick := t.Layout.TickOf(now)
 	for _, s := range d.slots {
 		if s.until > tick && such(s.label) {
 			n++

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 )
 
 // lending is the nodes 2 and 3 in ticks 10 to 20, for holders of 3 ticks.
@@ -14,7 +15,7 @@ import (
 type lending struct {
 	*testing.T
 	d       *division
-	t       ticks
+	t       claim.Ticks
 	allowed func(node int64) bool
 }
 
@@ -23,12 +24,13 @@ func newLending(t *testing.T) *lending {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &lending{T: t, t: ticks{l, 63, 30 * time.Millisecond}, allowed: func(int64) bool { return true }}
+	tt := claim.Ticks{Layout: l, MaxTick: 63, TTL: 30 * time.Millisecond}
+	x := &lending{T: t, t: tt, allowed: func(int64) bool { return true }}
 	x.d = divide(snowfence.Grant{Node: 2, Nodes: 2, From: 10, Until: 20}, 0)
 	return x
 }
 
-func (x *lending) at(tick int64) time.Time { return x.t.layout.TimeOf(tick) }
+func (x *lending) at(tick int64) time.Time { return x.t.Layout.TimeOf(tick) }
 
 func (x *lending) says(i int) string {
 	s := x.d.slots[i]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 )
 
 // point is a tick of a node.
@@ -86,7 +87,7 @@ func TestDivisionRepeatsNoTick(t *testing.T) {
 		tries := 0
 		for range 40 {
 			now := l.TimeOf(grant.From + chance.Int64N(grant.Until-grant.From+3) - 1)
-			tt := ticks{l, 63, time.Duration(1+chance.IntN(4)) * 10 * time.Millisecond}
+			tt := claim.Ticks{Layout: l, MaxTick: 63, TTL: time.Duration(1+chance.IntN(4)) * 10 * time.Millisecond}
 			tries++
 			attempt := fmt.Sprint("attempt ", tries)
 			keep := func(i int) {

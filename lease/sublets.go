@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/scope"
@@ -44,14 +45,14 @@ type Sublets struct {
 // ever have the same; "" takes a random text. The error is
 // snowfence.ErrBound if the lease has a generator.
 func (l *Lease) Sublet(life string) (*Sublets, error) {
-	s := &Sublets{lease: l, life: cmp.Or(life, l.setup.world.Text())}
+	s := &Sublets{lease: l, life: cmp.Or(life, l.setup.World.Text())}
 	s.begin()
 	if _, err := l.Bind(s.seal); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	l.pace.most = heartbeat
-	l.pace.renewAt = l.next(l.setup.world.Now())
+	l.pace.renewAt = l.next(l.setup.World.Now())
 	l.mu.Unlock()
 	l.kick()
 	return s, nil
@@ -77,13 +78,13 @@ func (s *Sublets) Held(such func(label string) bool) int64 {
 	if s.d == nil {
 		return 0
 	}
-	return s.d.held(s.lease.setup.ticks, s.lease.setup.now(), such)
+	return s.d.held(s.lease.setup.Ticks, s.lease.setup.Now(), such)
 }
 
 // begin takes another key, for tickets of this machine only. mu is held, or
 // s is new.
 func (s *Sublets) begin() {
-	w := s.lease.setup.world
+	w := s.lease.setup.World
 	s.machine, s.key = w.Machine(), ticket.NewSigner(w.Text())
 }
 
@@ -105,19 +106,19 @@ func (s *Sublets) seal() int64 {
 // request names one, and is cut to two thirds of the lease's.
 func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
 	l := s.lease
-	r.Attempt = cmp.Or(r.Attempt, l.setup.world.Text())
-	if err := checkAttempt(r.Attempt); err != nil {
+	r.Attempt = cmp.Or(r.Attempt, l.setup.World.Text())
+	if err := claim.CheckAttempt(r.Attempt); err != nil {
 		return none, err
 	}
-	if namespace != l.setup.name || r.Node != nil || r.Nodes > 1 {
+	if namespace != l.setup.Name || r.Node != nil || r.Nodes > 1 {
 		return none, fault.Invalidf("lease: namespace %q: this lessor leases single nodes of namespace %q only, "+
-			"and you cannot choose the number: ask the store for others", namespace, l.setup.name)
+			"and you cannot choose the number: ask the store for others", namespace, l.setup.Name)
 	}
-	if err := suits(l.setup.name, l.setup.scheme.KeyIDs(), l.setup.scheme, r); err != nil {
+	if err := claim.Suits(l.setup.Name, l.setup.Scheme.KeyIDs(), l.setup.Scheme, r); err != nil {
 		return none, err
 	}
-	o := settings{TTL: r.TTL, Label: r.Label, Within: r.Within}
-	if _, err := o.normal(l.setup.scheme); err != nil {
+	o := claim.Settings{TTL: r.TTL, Label: r.Label, Within: r.Within}
+	if _, err := o.Normal(l.setup.Scheme); err != nil {
 		return none, err
 	}
 	s.mu.Lock()
@@ -125,8 +126,8 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 	if !s.refresh() {
 		return none, s.unavailable()
 	}
-	t, now := l.setup.ticks, l.setup.now()
-	t.ttl = min(t.ttl*2/3, cmp.Or(r.TTL, scope.DefaultTTL))
+	t, now := l.setup.Ticks, l.setup.Now()
+	t.TTL = min(t.TTL*2/3, cmp.Or(r.TTL, scope.DefaultTTL))
 	i := s.d.found(r.Earlier)
 	if i >= 0 {
 		s.d.renew(i, t, now, r.Attempt)
@@ -134,12 +135,12 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 	}
 	if i = s.d.free(t, now, s.wanted(r)); i < 0 || r.Known {
 		g := s.d.grant
-		if g.From > t.layout.TickOf(now) { // nodes of other leases would begin as late
+		if g.From > t.Layout.TickOf(now) { // nodes of other leases would begin as late
 			return none, fmt.Errorf("lease: subleases of namespace %q: %w: the grant of their lessor begins at %s",
-				namespace, snowfence.ErrFenced, t.layout.TimeOf(g.From).UTC().Format(time.RFC3339))
+				namespace, snowfence.ErrFenced, t.Layout.TimeOf(g.From).UTC().Format(time.RFC3339))
 		}
 		return none, &TakenError{
-			Nodes: snowfence.NodeRange{From: g.Node, Until: g.Node + g.Nodes}, Block: 1, namespace: l.setup.name,
+			Nodes: snowfence.NodeRange{From: g.Node, Until: g.Node + g.Nodes}, Block: 1, Namespace: l.setup.Name,
 			Held: s.d.held(t, now, func(string) bool { return true }),
 		}
 	}
@@ -186,7 +187,7 @@ func (s *Sublets) Renew(
 	defer s.mu.Unlock()
 	k, err := s.read(b)
 	if err == nil {
-		err = checkAttempt(attempt)
+		err = claim.CheckAttempt(attempt)
 	}
 	if err != nil {
 		return none, err
@@ -204,8 +205,8 @@ func (s *Sublets) Renew(
 	if !held {
 		return none, s.unavailable()
 	}
-	t, now := s.lease.setup.ticks, s.lease.setup.now()
-	t.ttl = k.TTL
+	t, now := s.lease.setup.Ticks, s.lease.setup.Now()
+	t.TTL = k.TTL
 	s.d.renew(i, t, now, attempt)
 	return s.answer(i, t, now, k.Label)
 }
@@ -249,14 +250,14 @@ func (s *Sublets) holds(k ticket.Claims, attempts []string) int {
 // answer is the holder's part of a slot, unless the machine was copied
 // since the slot was chosen: then a copy may have given it to another one.
 // mu is held.
-func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire.Lease, _ error) {
+func (s *Sublets) answer(i int, t claim.Ticks, now time.Time, label string) (none wire.Lease, _ error) {
 	x, g := s.d.slots[i], s.d.sublease(i)
 	if s.machine.Copied() {
 		return none, s.unavailable()
 	}
 	k := ticket.Claims{
-		Namespace: s.lease.setup.name, Node: g.Node, Nodes: 1, Unit: 1, From: g.From,
-		Until: g.Until, TTL: t.ttl, Label: label,
+		Namespace: s.lease.setup.Name, Node: g.Node, Nodes: 1, Unit: 1, From: g.From,
+		Until: g.Until, TTL: t.TTL, Label: label,
 		Lessor: s.life, Holder: strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
 	}
 	out := k.Lease(s.key.Sign(k))
@@ -267,8 +268,8 @@ func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire
 // unavailable says why nothing can be handed out now.
 func (s *Sublets) unavailable() error {
 	if err := s.lease.Err(); err != nil {
-		return fmt.Errorf("lease: subleases of namespace %q: %w", s.lease.setup.name, err)
+		return fmt.Errorf("lease: subleases of namespace %q: %w", s.lease.setup.Name, err)
 	}
 	return fmt.Errorf("lease: subleases of namespace %q: %w: their lessor has no grant now: try again",
-		s.lease.setup.name, snowfence.ErrFenced)
+		s.lease.setup.Name, snowfence.ErrFenced)
 }

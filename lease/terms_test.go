@@ -33,26 +33,6 @@ func TestServerWithoutAScheme(t *testing.T) {
 	}
 }
 
-// A grant that has no tick yet begins ahead of the clock, and is the
-// holder's all the same.
-func TestServedGrantWithoutTicks(t *testing.T) {
-	c := &serverClaim{setup: &setup{name: "n", settings: settings{Nodes: 1}}}
-	a := wire.Lease{Ticket: wire.Ticket("{}"), Grant: snowfence.Grant{Node: 3, Nodes: 1, From: 9, Until: 9}}
-	if err := c.heard(a); err != nil || c.grant != a.Grant {
-		t.Errorf("%+v, %v", c.grant, err)
-	}
-}
-
-// A clock that agrees with the server's is left as it is.
-func TestClockThatAgreesIsNotCorrected(t *testing.T) {
-	c, _ := served(t, false)
-	c.MaxSkew = time.Minute
-	before := c.Clock.Corrections()
-	if err := c.skew(c.now(), c.now()); err != nil || c.Clock.Corrections() != before {
-		t.Errorf("%v, and %d corrections", err, c.Clock.Corrections()-before)
-	}
-}
-
 // Who does not wait is told at once that all nodes are taken.
 func TestTakenNodesAreNotWaitedFor(t *testing.T) {
 	w := newTicketWorld(t)

@@ -62,7 +62,7 @@ func TestDocumentedLayouts(t *testing.T) {
 var (
 	sentinel = regexp.MustCompile(`(?m)^(?:\t|var )(Err[A-Z]\w*) .*= (?:fault\.Err|.*errors\.New)`)
 	named    = regexp.MustCompile("`\\*?((?:snowfence|lease|scope|backfill|store|nodes)\\.(?:Err[A-Z]\\w*|\\w+Error))`")
-	typed    = regexp.MustCompile(`(?m)^type (\w+Error) struct`)
+	typed    = regexp.MustCompile(`(?m)^type (\w+Error) (?:struct|=)`)
 )
 
 // TestDocumentedErrors compares the errors of docs/reference/errors.md with

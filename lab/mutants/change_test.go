@@ -5,5 +5,5 @@ package mutants
 var changeMutants = []mutant{
 	m("unit: a record of the old unit says nothing of the new one", "lease/scope.change.reunit",
 		"^TestScripts$",
-		drop("ns.Since =")).in("./lease"),
+		drop("ns.Since =")).in("./lease/internal/claim"),
 }

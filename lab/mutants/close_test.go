@@ -8,7 +8,7 @@ var closeMutants = []mutant{
 	m("close: the lease seals its generator", "lease.Lease.stop", "TestCloseOfAStoreThatHangs",
 		swap("used (2)", "_"),
 		swap("seal()", "seal")),
-	m("release: a pending acquisition stays until it is back", "lease.storeClaim.abandonAcquire",
+	m("release: a pending acquisition stays until it is back", "lease/internal/claim.storeClaim.abandonAcquire",
 		"TestShutdownOfAnAcquisitionWithoutAnAnswer",
-		before(`return fmt.Errorf("lease: giving`, "c.held = nil")),
+		before(`return fmt.Errorf("lease: giving`, "c.held = nil")).in("./lease"),
 }

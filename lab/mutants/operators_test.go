@@ -49,9 +49,9 @@ func also(function string, o op) op { o.in = function; return o }
 
 // applied returns the files that the ops change, by path. The function is
 // the package's folder, a dot, the receiver's type and the name:
-// "lease.storeClaim.renew". Functions of the root have no folder. A
-// function can be a variable, a constant or a type, too. For a file that is
-// not Go, it is the path, and ops are texts of it.
+// "lease.Lease.keep". Functions of the root have no folder. A function can
+// be a variable, a constant or a type, too. For a file that is not Go, it
+// is the path, and ops are texts of it.
 func applied(root, function string, ops []op) (map[string][]byte, error) {
 	if strings.Contains(filepath.Base(function), ".lua") {
 		return appliedText(root, function, ops)

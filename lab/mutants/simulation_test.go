@@ -19,7 +19,7 @@ var simulationMutants = []mutant{
 				s.closeFastPath()`, `if s := tracks[i]; s.word.Load() > 0 {
 				s.word.Store(now)
 				s.closeFastPath()`)).seeds(200, "rollback"),
-	m("store: a renewal has a token", "lease.storeClaim.write", "",
+	m("store: a renewal has a token", "lease/internal/claim.storeClaim.write", "",
 		before("for i, r", `seen, err := c.st.Get(ctx, keys(h.records))
 if err != nil {
 return err
@@ -27,11 +27,11 @@ return err
 for i := range seen {
 h.records[i].Nonce = seen[i].Nonce
 }`)).seeds(200, ""),
-	m("store: a lost swap is no success", "lease.storeClaim.swap", "",
+	m("store: a lost swap is no success", "lease/internal/claim.storeClaim.swap", "",
 		swap("gone++", "h.records[i] = writes[i].New")).seeds(200, ""),
 	m("store: a lost swap seals at once", "lease.Lease.sealIfLost", "",
 		swap("if seal != nil { seal() }", "_ = seal")).seeds(200, ""),
-	m("store: what was adopted is used only after a swap on top of it", "lease.storeClaim.renew", "",
+	m("store: what was adopted is used only after a swap on top of it", "lease/internal/claim.storeClaim.renew", "",
 		inText(`		if err := c.resolve(ctx); err != nil {
 			return none, err
 		}
@@ -40,49 +40,49 @@ h.records[i].Nonce = seen[i].Nonce
 		}
 		return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.records[0].Until, Nodes: int64(len(h.records))}, nil
 `)).seeds(200, ""),
-	m("store: until is written before it is used", "lease.storeClaim.renew", "",
+	m("store: until is written before it is used", "lease/internal/claim.storeClaim.renew", "",
 		swap("err != nil (5)", "isLost(err)")).seeds(200, ""),
-	m("store: the namespace is read after the swap", "lease.storeClaim.renew", "",
+	m("store: the namespace is read after the swap", "lease/internal/claim.storeClaim.renew", "",
 		swap("return c.confirm(ctx, until, now)", "return snowfence.Grant{Node: h.records[0].Node, From: h.from, "+
 			"Until: until, Nodes: int64(len(h.records))}, nil")).seeds(200, ""),
 	m("store: a new layout begins above the floors", "lease/scope.highest", "",
 		swap("max(top, r.Until)", "max(top, r.From)")).seeds(200, ""),
 	m("store: the layouts before the last count in a proof", "lease/scope.Namespace.add", "",
 		swap("ns.Regions (1)", "ns.Regions[max(0, len(ns.Regions)-1):]")).seeds(200, ""),
-	m("store: only who sealed lowers until", "lease.storeClaim.giveBack", "",
-		always("o != nil && o.node == h.records[0].Node && o.from == h.from"),
-		swap("o.used", "h.from")).seeds(200, ""),
-	m("store: a release does not delete the record", "lease.storeClaim.giveBack", "",
+	m("store: only who sealed lowers until", "lease/internal/claim.storeClaim.GiveBack", "",
+		always("o != nil && o.Node == h.records[0].Node && o.From == h.from"),
+		swap("o.Used", "h.from")).seeds(200, ""),
+	m("store: a release does not delete the record", "lease/internal/claim.storeClaim.GiveBack", "",
 		before("if !h.confirmed", `w = store.Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
 w.Nonce, o = nonce, nil`)).seeds(200, ""),
 	m("store: an operator's release leaves until alone", "lease/scope.edit", "",
 		before("if old ==", "r.Until = r.From")).seeds(200, ""),
-	m("store: a grant starts at the floor", "lease.ticks.grant", "",
+	m("store: a grant starts at the floor", "lease/internal/claim.Ticks.grant", "",
 		swap("from (3)", "_"),
 		swap("max(from, ns.FloorOf(r))", "r")).seeds(200, ""),
 	m("store: a record without a holder is still a floor", "lease/scope.Namespace.FloorOf", "",
 		swap("r.Nonce", "r.Holder")).seeds(200, ""),
 	m("store: a raised floor is one for all nodes", "lease/scope.Namespace.FloorOf", "",
 		swap("ns.Floor", "int64(0)")).seeds(200, ""),
-	m("store: an acquisition takes no more than max(floor + 1, now + ttl)", "lease.ticks.grant", "",
+	m("store: an acquisition takes no more than max(floor + 1, now + ttl)", "lease/internal/claim.Ticks.grant", "",
 		swap("from + 1", "from+t.target(now)-t.layout.TickOf(now)")).seeds(200, ""),
-	m("store: a renewal never lowers until", "lease.ticks.renewal", "",
+	m("store: a renewal never lowers until", "lease/internal/claim.Ticks.renewal", "",
 		swap("until (2)", "_"),
 		swap("max(until, r.Until)", "r")).seeds(200, ""),
 	m("store: a clock that is off stops renewals", "lease/internal/fault.CompareClocks", "",
 		always("off <= skew")).seeds(200, ""),
 	m("store: its identity is compared", "lab/simulate.medium.name", "",
 		swap("st.identity", "0 * st.identity")).seeds(200, ""),
-	m("store: a record that vanished or went back is noticed", "lease.storeClaim.noticeRollback", "",
+	m("store: a record that vanished or went back is noticed", "lease/internal/claim.storeClaim.noticeRollback", "",
 		never(`r.Nonce == "" || r.Revision < h.records[i].Revision`)).seeds(200, ""),
-	m("store: also by who gives back", "lease.storeClaim.giveBack", "",
+	m("store: also by who gives back", "lease/internal/claim.storeClaim.GiveBack", "",
 		swap("c.lostHold, c.foundInstead = h, nil", "_ = h")).seeds(150, "rollback"),
 	m("store: after a set-back grants start above all that can have been granted", "lease/scope.Namespace.raise", "",
 		inText("ns.above(ns.Layout, now)", "ns.Layout.TickOf(now)"),
 		also("lease/scope.Namespace.Raise", drop("ns.Floor = max(ns.Floor, reached)"))).seeds(200, ""),
-	m("store: an acquisition in doubt is settled first", "lease.storeClaim.proceed", "",
+	m("store: an acquisition in doubt is settled first", "lease/internal/claim.storeClaim.proceed", "",
 		swap("c.settleAcquire", "c.renew")).seeds(200, ""),
-	m("store: a block is lost with each of its nodes", "lease.storeClaim.write", "",
+	m("store: a block is lost with each of its nodes", "lease/internal/claim.storeClaim.write", "",
 		before("case gone > 0 &&", "case gone > 0 && gone < len(records):")).seeds(200, ""),
 }
 
@@ -92,7 +92,7 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 var subleaseMutants = []mutant{
 	sublease("the lessor gives back above all of them", "end", swap("max(end, s.until)", "max(end, s.from)")),
 	sublease("an ID that comes twice shows without its grant, too", "begin",
-		swap("max(s.until, d.grant.From, t.back(now))", "max(d.grant.From, t.back(now))"),
+		swap("max(s.until, d.grant.From, t.Back(now))", "max(d.grant.From, t.Back(now))"),
 		also("lab/simulate.sim.compareClaim", before("for n := c.node", "return"))),
 }
 

@@ -19,10 +19,10 @@ type Scope struct {
 var Path = slices.Concat(
 	whole(".", "close fence fill generator region local next position refresh reserve"),
 	whole("statefile", "folder statefile content part write flock"),
-	whole("lease", `
-		grant acquire renew release lost rollback claim events register open lease keep close serve serve_claim sublet
-		sublets served served_acquire
+	whole("lease/internal/claim", `
+		setup claim first grant acquire renew release lost rollback register serve serve_claim served served_acquire
 	`),
+	whole("lease", "events open lease keep close sublet sublets"),
 	whole("lease/scope", "namespace_record namespace admit limits create change change_proof"),
 	some("lease/scope/reserved.go", `
 		Operator.AllowBackfill Operator.NoteOthers Operator.BackfillNodes Operator.NoteRollback Namespace.notAllowed
@@ -37,7 +37,7 @@ var Path = slices.Concat(
 	`),
 	whole("cmd/internal/lessor", "lessor units"),
 	whole("cmd/internal/rpc", "forward"),
-	some("lease/find.go", "finder.allowed storeClaim.within"),
+	some("lease/internal/claim/find.go", "finder.allowed storeClaim.within"),
 	some("lease/scope/operator.go", `
 		Operator.Show Operator.List Operator.Confirm Operator.Leases Operator.Release Operator.Veto edit
 	`),
@@ -52,7 +52,7 @@ var Path = slices.Concat(
 	some("lease/backfill/eras.go", `
 		pastEra.holds pastSecond.holds pastSecond.capacity pastSecond.parts slotOf Backfill.servable
 	`),
-	some("lease/find_pages.go", "finder.wait finder.unavailable finder.rank"),
+	some("lease/internal/claim/find_pages.go", "finder.wait finder.unavailable finder.rank"),
 	some("spread.go", "checkGrant"),
 	whole("compat/internal/process", "set"),
 	some("compat/internal/process/fence.go", "fence.least"),

@@ -15,11 +15,13 @@ import (
 
 var (
 	ErrNoNamespace = errors.New("no such namespace")
+	ErrTaken       = errors.New("no node is free")
 	ErrVetoed      = errors.New("the node is vetoed")
 	ErrSkew        = errors.New("the clock is off")
 	ErrInvalid     = errors.New("invalid argument")
 	ErrExists      = errors.New("it exists already")
 	ErrMismatch    = errors.New("it is for another layout or other secrets")
+	ErrElsewhere   = errors.New("another server has handed it out")
 	ErrRefused     = errors.New("the change is refused")
 	ErrRolledBack  = errors.New("the store may have lost counts")
 

@@ -1,9 +1,10 @@
-package lease
+package claim
 
 import (
 	"errors"
 	"testing"
 
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/scope"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestIdentityOfFewerSources(t *testing.T) {
 	g := holding(t)
 	g.rename(func(ns *scope.Namespace) { ns.Identity = "s:1:2" })
-	g.st.id = "s:-:2"
+	g.id = "s:-:2"
 	is := func(want string) {
 		t.Helper()
 		if ns := g.namespace(); ns.Identity != want || ns.Generation != 1 {
@@ -22,9 +23,9 @@ func TestIdentityOfFewerSources(t *testing.T) {
 	_, renewed := g.c.renew(t.Context())
 	_, used := g.c.usable(t.Context())
 	raised := g.c.raiseFloor(t.Context(), never)
-	_, restored := scope.Namespaces(g.st).Restored(t.Context(), "n")
+	_, restored := scope.Namespaces(storage{g.play}).Restored(t.Context(), "n")
 	for _, err := range []error{renewed, used, raised, restored} {
-		if !errors.Is(err, ErrRefused) || isLost(err) {
+		if !errors.Is(err, fault.ErrRefused) || IsLost(err) {
 			t.Errorf("less of the identity: %v", err)
 		}
 	}
@@ -32,21 +33,21 @@ func TestIdentityOfFewerSources(t *testing.T) {
 	if g.c.held == nil {
 		t.Fatal("the hold is lost")
 	}
-	if _, err := scope.Namespaces(g.st).Confirm(t.Context(), "n"); err != nil {
+	if _, err := scope.Namespaces(storage{g.play}).Confirm(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
 	is("s:-:2")
 	g.must(second(g.c.renew(t.Context())))
-	g.st.id = "s:1:2"
+	g.id = "s:1:2"
 	g.must(second(g.c.renew(t.Context())))
 	is("s:1:2")
 	g.rename(func(ns *scope.Namespace) { ns.Identity = "s:1:-" })
 	g.must(second(g.c.usable(t.Context())))
 	is("s:1:2")
-	g.st.id = "s:1:3"
-	if _, err := g.c.renew(t.Context()); !isLost(err) || g.c.suspect == nil {
+	g.id = "s:1:3"
+	if _, err := g.c.renew(t.Context()); !IsLost(err) || g.c.suspect == nil {
 		t.Errorf("another store: %v", err)
 	}
 }
 
-func second[A any](_ A, err error) error { return err }
+func never(scope.Namespace, string) bool { return false }

@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -17,10 +18,10 @@ import (
 
 // player is a holder of a script, over the store or over the server.
 type player struct {
-	*setup
-	claim
-	reports *reporter
-	off     time.Duration // of its clock
+	*Setup
+	Claim
+	events *events
+	off    time.Duration // of its clock
 }
 
 // act has a holder take a step.
@@ -28,29 +29,29 @@ func (p *play) act(c *player, word []string) {
 	ctx := p.ctx()
 	p.busy = true
 	defer func() { p.busy = false }()
-	sc, _ := c.claim.(*storeClaim)
-	vc, _ := c.claim.(*serverClaim)
+	sc, _ := c.Claim.(*storeClaim)
+	vc, _ := c.Claim.(*serverClaim)
 	switch word[0] {
 	case "next":
-		p.granted(c.next(ctx))
+		p.granted(c.Next(ctx))
 	case "first":
-		p.granted(firstGrant(ctx, c.setup, c.claim))
+		p.granted(firstGrant(ctx, c.Setup, c.Claim))
 	case "give":
-		var o *owed
+		var o *Owed
 		if len(word) > 1 {
-			o = &owed{}
-			o.node, o.from = c.holds()
+			o = &Owed{}
+			o.Node, o.From = c.holds()
 			for i, w := range word[1:] { // what was used; another node, and another start
-				*[]*int64{&o.used, &o.node, &o.from}[i] = p.number(w)
+				*[]*int64{&o.Used, &o.Node, &o.From}[i] = p.number(w)
 			}
 		}
-		p.failed(c.giveBack(ctx, o))
+		p.failed(c.GiveBack(ctx, o))
 	case "register":
 		p.failed(sc.register(ctx))
 	case "clock":
 		c.off = p.duration(word[1])
 	case "copy":
-		p.players[word[1]] = c.copied(p)
+		p.players[word[1]] = c.twin(p)
 	case "forge": // a ticket that only a copy has, to renew and to release
 		t, err := ticket.Parse(vc.ticket)
 		p.failed(err)
@@ -72,12 +73,12 @@ func (p *play) act(c *player, word []string) {
 	default:
 		p.Fatalf("%q: no such step", word)
 	}
-	c.reports.announce()
+	c.events.announce()
 }
 
 // holds returns the node and the first tick of what a holder has.
 func (c *player) holds() (node, from int64) {
-	switch claim := c.claim.(type) {
+	switch claim := c.Claim.(type) {
 	case *storeClaim:
 		if claim.held != nil {
 			return claim.held.records[0].Node, claim.held.from
@@ -88,24 +89,24 @@ func (c *player) holds() (node, from int64) {
 	return -1, -1
 }
 
-// copied returns a holder with the same memory.
-func (c *player) copied(p *play) *player {
+// twin returns a holder with the same memory.
+func (c *player) twin(p *play) *player {
 	d := *c
-	d.setup = newSetup(p, c.name, c.scheme, c.settings, c.report)
-	switch claim := c.claim.(type) {
+	d.Setup = NewSetup(p, c.Name, c.Scheme, c.Settings, c.Report)
+	switch claim := c.Claim.(type) {
 	case *storeClaim:
 		twin := *claim
-		twin.setup, twin.wrote = d.setup, slices.Clone(claim.wrote)
+		twin.Setup, twin.wrote = d.Setup, slices.Clone(claim.wrote)
 		if claim.held != nil {
 			h := *claim.held
 			h.records, h.acked, h.unanswered = slices.Clone(h.records), slices.Clone(h.acked), maps.Clone(h.unanswered)
 			twin.held = &h
 		}
-		d.claim = &twin
+		d.Claim = &twin
 	case *serverClaim:
 		twin := *claim
-		twin.setup, twin.avoid = d.setup, maps.Clone(claim.avoid)
-		d.claim = &twin
+		twin.Setup, twin.avoid = d.Setup, maps.Clone(claim.avoid)
+		d.Claim = &twin
 	}
 	return &d
 }
@@ -118,7 +119,7 @@ func (c *player) knows() string {
 			is = append(is, fmt.Sprintf(format, args...))
 		}
 	}
-	switch claim := c.claim.(type) {
+	switch claim := c.Claim.(type) {
 	case *storeClaim:
 		if h := claim.held; h != nil {
 			add(true, "holds %s from %d", nodesName(h.records[0].Node, claim.nodes(h)), h.from)
@@ -137,7 +138,7 @@ func (c *player) knows() string {
 		add(len(claim.avoid) > 0, "avoids %v", slices.Sorted(maps.Keys(claim.avoid)))
 	}
 	if k := c.kept.Load(); k != nil {
-		add(true, "%s is kept up to %d", k, k.until)
+		add(true, "%s is kept up to %d", k, k.Until)
 	}
 	add(len(is) == 0, "holds nothing")
 	return strings.Join(is, "; ")
@@ -162,16 +163,16 @@ var kinds = []struct {
 	err  error
 }{
 	{"no answer", errSilent},
-	{"taken", ErrTaken},
-	{"vetoed", ErrVetoed},
+	{"taken", fault.ErrTaken},
+	{"vetoed", fault.ErrVetoed},
 	{"refused by Check", errRefusing},
-	{"skew", ErrSkew},
-	{"mismatch", ErrMismatch},
-	{"invalid", ErrInvalid},
-	{"nowhere", ErrNoNamespace},
-	{"refused", ErrRefused},
-	{"exists", ErrExists},
-	{"elsewhere", ErrElsewhere},
+	{"skew", fault.ErrSkew},
+	{"mismatch", fault.ErrMismatch},
+	{"invalid", fault.ErrInvalid},
+	{"nowhere", fault.ErrNoNamespace},
+	{"refused", fault.ErrRefused},
+	{"exists", fault.ErrExists},
+	{"elsewhere", fault.ErrElsewhere},
 	{"overtaken", store.ErrLost},
 	{"replaced", store.ErrReplaced},
 	{"lifetime", snowfence.ErrLifetime},
@@ -192,7 +193,7 @@ func kindOf(err error) string {
 			names = append(names, "same label")
 		}
 	}
-	if errors.Is(err, ErrSkew) {
+	if errors.Is(err, fault.ErrSkew) {
 		names = append(names, map[bool]string{true: "ahead", false: "behind"}[strings.Contains(err.Error(), "ahead")])
 	}
 	if len(names) == 0 {
@@ -203,14 +204,27 @@ func kindOf(err error) string {
 
 func (p *play) say(format string, args ...any) { fmt.Fprintf(&p.out, "\t"+format+"\n", args...) }
 
-func (p *play) event(e Event) { p.say("event: %s", e.Kind) }
+// events are what a claim reported, until it is announced.
+type events struct {
+	*play
+	kinds []string
+}
+
+func (e *events) report(kind string, _ error, _ ...any) { e.kinds = append(e.kinds, kind) }
+
+func (e *events) announce() {
+	for _, kind := range e.kinds {
+		e.say("event: %s", kind)
+	}
+	e.kinds = nil
+}
 
 // ended says how a step of an operator ended.
 func (p *play) ended(_ any, err error) { p.failed(err) }
 
 func (p *play) failed(err error) {
 	switch {
-	case isLost(err):
+	case IsLost(err):
 		p.say("lost: %s", kindOf(err))
 	case err != nil:
 		p.say("error: %s", kindOf(err))

@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 const lastTick = 15
 
 // small returns a ticks of a layout with 16 ticks of 10 ms.
-func small(t *testing.T, ttl time.Duration) ticks {
+func small(t *testing.T, ttl time.Duration) Ticks {
 	t.Helper()
 	l, err := snowfence.ParseLayout("time=4,node=3,seq=2,epoch=2025-01-01,tick=10ms")
 	if err != nil {
@@ -26,7 +26,7 @@ func small(t *testing.T, ttl time.Duration) ticks {
 	if err != nil || s.MaxTick() != lastTick {
 		t.Fatal(s.MaxTick(), err)
 	}
-	return ticks{l, lastTick, ttl}
+	return Ticks{l, lastTick, ttl}
 }
 
 // smallRecords are records with ends of few ticks. One was never
@@ -41,9 +41,9 @@ func smallRecords() (out []store.Record) {
 // wantGrant says what a grant is. It starts at the first tick above all
 // floors, and not more than a ttl in the past. It ends a ttl ahead, and
 // with the layout.
-func wantGrant(t ticks, floorOfAll int64, rs []store.Record, now time.Time) (from, until int64) {
-	tick := t.layout.TickOf(now)
-	from = max(floorOfAll, t.layout.TickOf(now.Add(-t.ttl)))
+func wantGrant(t Ticks, floorOfAll int64, rs []store.Record, now time.Time) (from, until int64) {
+	tick := t.Layout.TickOf(now)
+	from = max(floorOfAll, t.Layout.TickOf(now.Add(-t.TTL)))
 	for _, r := range rs {
 		if r.Nonce == "x" && r.Generation == 2 {
 			from = max(from, r.Until)
@@ -51,7 +51,7 @@ func wantGrant(t ticks, floorOfAll int64, rs []store.Record, now time.Time) (fro
 	}
 	until = from + 1
 	for u := until; u <= lastTick+1; u++ {
-		if u > from+1 && u > tick+1 && t.layout.TimeOf(u).After(now.Add(t.ttl)) {
+		if u > from+1 && u > tick+1 && t.Layout.TimeOf(u).After(now.Add(t.TTL)) {
 			break
 		}
 		until = u
@@ -61,8 +61,8 @@ func wantGrant(t ticks, floorOfAll int64, rs []store.Record, now time.Time) (fro
 
 // times calls f with times in all ticks of the layout, at their beginning
 // and inside.
-func times(t ticks, f func(now time.Time)) {
-	for at := t.layout.Epoch; t.layout.TickOf(at) <= lastTick; at = at.Add(5 * time.Millisecond) {
+func times(t Ticks, f func(now time.Time)) {
+	for at := t.Layout.Epoch; t.Layout.TickOf(at) <= lastTick; at = at.Add(5 * time.Millisecond) {
 		f(at)
 	}
 }
@@ -105,13 +105,13 @@ func TestRenewalsOfSmallRecords(t *testing.T) {
 		for i, a := range rs {
 			for _, b := range rs[i:] {
 				times(w, func(now time.Time) {
-					tick := w.layout.TickOf(now)
+					tick := w.Layout.TickOf(now)
 					for _, block := range [][]store.Record{{a}, {a, b}, {b, a}} {
-						until := max(w.layout.TickOf(now.Add(ttl)), tick+1)
+						until := max(w.Layout.TickOf(now.Add(ttl)), tick+1)
 						lapsed := false
 						for _, r := range block {
 							until = max(until, r.Until)
-							lapsed = lapsed || w.layout.TickOf(now.Add(-ttl)) > r.Until
+							lapsed = lapsed || w.Layout.TickOf(now.Add(-ttl)) > r.Until
 						}
 						until = min(until, lastTick+1)
 						if got := w.renewal(block, now); got != until {

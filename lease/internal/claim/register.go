@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ func (c *storeClaim) register(ctx context.Context) error {
 	ns, err := c.usable(ctx)
 	if err == nil && strings.Contains(ns.Identity+":", ":"+store.Closed+":") {
 		c.Logger.Warn("the store does not tell this program all of its identity: older data that is put back "+
-			"while no program runs may go unnoticed", "namespace", c.name, "identity", ns.Identity)
+			"while no program runs may go unnoticed", "namespace", c.Name, "identity", ns.Identity)
 	}
 	return err
 }
@@ -32,9 +32,9 @@ func (c *storeClaim) create(ctx context.Context) error {
 	if !c.Create {
 		return nil
 	}
-	_, err := scope.Namespaces(c.st).Show(ctx, c.name)
-	if errors.Is(err, ErrNoNamespace) {
-		_, err = scope.Namespaces(c.st).Create(ctx, c.name, c.scheme, c.creation())
+	_, err := scope.Namespaces(c.st).Show(ctx, c.Name)
+	if errors.Is(err, fault.ErrNoNamespace) {
+		_, err = scope.Namespaces(c.st).Create(ctx, c.Name, c.Scheme, c.creation())
 	}
 	return err
 }
@@ -43,11 +43,11 @@ func (c *storeClaim) create(ctx context.Context) error {
 // store was moved, usable raises the floor.
 func (c *storeClaim) usable(ctx context.Context) (scope.Namespace, error) {
 	for {
-		ns, id, err := scope.Namespaces(c.st).Admit(ctx, c.name, c.scheme, c.fits)
+		ns, id, err := scope.Namespaces(c.st).Admit(ctx, c.Name, c.Scheme, c.fits)
 		if err != nil || id == ns.Identity {
 			return ns, err
 		}
-		c.report(EventReplaced, nil, "was", ns.Identity, "is", id)
+		c.Report(Replaced, nil, "was", ns.Identity, "is", id)
 		if err := c.raiseFloor(ctx, func(ns scope.Namespace, id string) bool { return ns.Identity == id }); err != nil {
 			return scope.Namespace{}, err
 		}
@@ -62,23 +62,23 @@ func (c *storeClaim) fits(ns scope.Namespace) error {
 	}
 	if c.unit != ns.Unit {
 		return fmt.Errorf("lease: namespace %q: %w: it has a unit of %d nodes now, no longer %d: open the lease again",
-			c.name, ErrMismatch, ns.Unit, c.unit)
+			c.Name, fault.ErrMismatch, ns.Unit, c.unit)
 	}
 	if n := c.Node; n != nil && *n%ns.Unit != 0 {
 		first := *n &^ (ns.Unit - 1)
 		return fault.Invalidf("lease: namespace %q: node %d is inside a unit: a lease has all nodes %d to %d of it, "+
-			"so ask for its first one", c.name, *n, first, first+ns.Unit-1)
+			"so ask for its first one", c.Name, *n, first, first+ns.Unit-1)
 	}
 	if n := ns.Nodes.Until - ns.Nodes.From; c.Node == nil && n < int64(c.Nodes) {
 		return fault.Invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
-			c.name, n, c.Nodes)
+			c.Name, n, c.Nodes)
 	}
 	return nil
 }
 
 // fit returns the ttl and the skew of a lease with these settings, or why
 // the namespace refuses them.
-func fit(ns scope.Namespace, o settings) (ttl, skew time.Duration, err error) {
+func fit(ns scope.Namespace, o Settings) (ttl, skew time.Duration, err error) {
 	ttl, skew = cmp.Or(o.TTL, min(scope.DefaultTTL, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(scope.DefaultTTL, ns.MaxSkew))
 	switch {
 	case ttl > ns.MaxTTL:

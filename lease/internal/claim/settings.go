@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// settings say what a claim asks for, and with what it works. The fields
-// are as in [Options].
-type settings struct {
+// Settings say what a claim asks for, and with what it works. The fields
+// are as in lease.Options.
+type Settings struct {
 	TTL        time.Duration
 	MaxSkew    time.Duration
 	Node       *int64
@@ -35,8 +35,8 @@ type settings struct {
 // longestLabel is the length of a label that every store keeps.
 const longestLabel = 128
 
-// normal returns the settings with their defaults, checked.
-func (n settings) normal(s *snowfence.Scheme) (settings, error) {
+// Normal returns the settings with their defaults, checked.
+func (n Settings) Normal(s *snowfence.Scheme) (Settings, error) {
 	if n.Nodes == 0 {
 		n.Nodes = 1
 	}
@@ -79,12 +79,12 @@ func (n settings) normal(s *snowfence.Scheme) (settings, error) {
 	return n, nil
 }
 
-// clockOf returns the clock of leases of a scheme; nil stands for any.
-func clockOf(source snowfence.TimeSource, s *snowfence.Scheme) *clock.Clock {
+// ClockOf returns the clock of leases of a scheme; nil stands for any.
+func ClockOf(source snowfence.TimeSource, s *snowfence.Scheme) *clock.Clock {
 	return clock.Steady(clock.Source(source), s != nil && s.Layout().Bits(snowfence.FieldRollback) > 0)
 }
 
 // creation returns the options of a new namespace: room for this lease.
-func (n settings) creation() *scope.NamespaceOptions {
+func (n Settings) creation() *scope.NamespaceOptions {
 	return &scope.NamespaceOptions{MaxTTL: max(scope.DefaultTTL, n.TTL), MaxSkew: max(scope.DefaultTTL, n.MaxSkew)}
 }

@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"cmp"
@@ -60,7 +60,7 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 		c := f.c
 		start, count := f.whole()
 		if count > 0 {
-			start += world.Rand(c.world).Int64N(count) * int64(c.Nodes)
+			start += world.Rand(c.World).Int64N(count) * int64(c.Nodes)
 		}
 		who := tally{labels: map[string]int{}}
 		limit := max(paged, c.perBlock())
@@ -69,9 +69,9 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 			{From: f.ns.Nodes.From, Until: start},
 		} {
 			for nodes.From < nodes.Until {
-				rs, err := c.st.List(ctx, c.name, nodes, limit)
+				rs, err := c.st.List(ctx, c.Name, nodes, limit)
 				if err != nil {
-					yield(nil, fmt.Errorf("lease: looking for a free node in namespace %q: %w", c.name, err))
+					yield(nil, fmt.Errorf("lease: looking for a free node in namespace %q: %w", c.Name, err))
 					return
 				}
 				next := nodes.Until
@@ -147,7 +147,7 @@ func (f *finder) listed(rs []store.Record, nodes snowfence.NodeRange, n *int) []
 // and no node was free. A few nodes are read each time.
 func (f *finder) scannedLately() bool {
 	c := f.c
-	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.world.Now().Sub(c.scanned) < c.TTL
+	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.World.Now().Sub(c.scanned) < c.TTL
 }
 
 // rank orders free blocks. First come the label's own last blocks, the
@@ -198,5 +198,5 @@ func (f *finder) unavailable(r store.Record) bool {
 	if r.Generation < f.ns.Since || f.c.mine(r) { // one that was never leased has generation 0
 		return false
 	}
-	return r.Held(f.now) || r.Until > f.c.ticks.target(f.c.ticks.layout.TimeOf(f.now)) && f.ns.FloorOf(r) > f.ns.Floor
+	return r.Held(f.now) || r.Until > f.c.Ticks.Target(f.c.Ticks.Layout.TimeOf(f.now)) && f.ns.FloorOf(r) > f.ns.Floor
 }

@@ -1,14 +1,11 @@
-package lease
+package claim
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/scope"
@@ -37,8 +34,8 @@ func TestNodesWithin(t *testing.T) {
 		{5, 10, 1, 0, 0},
 		{5, 11, 1, 10, 10},
 	} {
-		g := empty(t, withRollback)
-		g.l.setup.Within, g.l.setup.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
+		g := empty(t, playLayout)
+		g.c.Within, g.c.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
 		ns, err := g.c.within(scope.Namespace{Name: "n", Nodes: snowfence.NodeRange{From: 10, Until: 21}})
 		if c.first == 0 {
 			if err == nil {
@@ -55,7 +52,7 @@ func TestNodesWithin(t *testing.T) {
 // found returns a finder over a namespace whose present layout began with
 // generation 3.
 func found(t *testing.T, now, floor int64) (*stage, *finder) {
-	g := empty(t, withRollback)
+	g := empty(t, playLayout)
 	ns := scope.Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Nodes: snowfence.NodeRange{Until: 256}}
 	return g, &finder{c: g.c, now: now, ns: ns}
 }
@@ -109,8 +106,8 @@ func TestWaitForANode(t *testing.T) {
 // and its grant would not begin much later than another node's.
 func TestNodesThatAreTaken(t *testing.T) {
 	g, f := found(t, 0, 0)
-	f.now = g.l.setup.ticks.layout.TickOf(g.now)
-	target := g.l.setup.ticks.target(g.now)
+	f.now = g.c.Ticks.Layout.TickOf(g.now)
+	target := g.c.Ticks.Target(g.now)
 	const other = "other.1"
 	for name, c := range map[string]struct {
 		floor int64
@@ -150,7 +147,7 @@ func TestCheckOfANode(t *testing.T) {
 	}
 	var answer error
 	asked := 0
-	g.l.setup.Check = func(context.Context, int64) error { asked++; return answer }
+	g.c.Check = func(context.Context, int64) error { asked++; return answer }
 	if !f.allowed(t.Context(), 1) || asked != 1 || f.check != nil || len(g.c.refused) != 0 {
 		t.Errorf("allowed: asked %d times, refused %v, %v", asked, g.c.refused, f.check)
 	}
@@ -181,7 +178,7 @@ func TestOrderOfFreeBlocks(t *testing.T) {
 		8: {Until: 100, Label: "stage", Veto: "broken"},
 	} {
 		r.Key, r.Nonce, r.Generation = store.Key{Namespace: "n", Node: node}, "x", 4
-		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
+		g.must(g.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
 	}
 	for wait, want := range map[int64]string{anyWait: "[7 6 5 4 3 2 1]", 1: "[7 6 5 4 3]", 0: "[5]"} {
 		blocks, err := f.free(t.Context(), []int64{1, 2, 3, 4, 5, 6, 7, 8, 5}, wait)
@@ -253,7 +250,7 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 					Until: 2000,
 				}})
 			}
-			g.must(errors.Join(g.st.Memory.Swap(t.Context(), writes)...))
+			g.must(errors.Join(g.Memory.Swap(t.Context(), writes)...))
 			var got []int64
 			for blocks, err := range f.pages(t.Context(), probed) {
 				g.must(err)
@@ -271,68 +268,31 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 // and a few whenever it looks. It reads a few nodes each time.
 func TestWaitingReadsAllOnceATTL(t *testing.T) {
 	for last, want := range map[int64]int{1023: 6, 1024: 2} {
-		synctest.Test(t, func(t *testing.T) {
-			g, f := found(t, 1000, 0)
-			f.ns.Nodes.Until = last + 1
-			for node := range last + 1 {
-				r := store.Record{
-					Key: store.Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
-					Until: 2000,
-				}
-				g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
+		g, f := found(t, 1000, 0)
+		f.ns.Nodes.Until = last + 1
+		for node := range last + 1 {
+			r := store.Record{
+				Key: store.Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
+				Until: 2000,
 			}
-			scans := 0
-			for range 6 {
-				before := g.c.scanned
-				for rs, err := range f.candidates(t.Context()) {
-					t.Errorf("found %+v, %v", rs, err)
-				}
-				if g.c.scanned != before {
-					scans++
-				}
-				if g.c.taken == nil || g.c.taken.Held != last+1 {
-					t.Errorf("%+v", g.c.taken)
-				}
-				time.Sleep(g.c.TTL / 4)
-			}
-			if scans != want {
-				t.Errorf("%d nodes: all were read %d times, not %d", last+1, scans, want)
-			}
-		})
-	}
-}
-
-// Who finds no node learns which programs hold them, most nodes first, and
-// why others were refused.
-func TestNobodyIsFree(t *testing.T) {
-	g := empty(t, "time=41,node=3,seq=12,epoch=2025-01-01")
-	for i, label := range []string{"many", "many", "b", "c", "d", "e", "f"} {
-		node := int64(i)
-		l, err := Open(t.Context(), g.st, "n", g.l.setup.scheme, &Options{Node: &node, Label: label})
-		g.must(err)
-		t.Cleanup(l.Orphan)
-	}
-	broken := errors.New("a broken rack")
-	for _, c := range []struct {
-		o    Options
-		want []string
-	}{
-		{Options{Nodes: 2}, []string{"no 2 contiguous ones of the 8 nodes", "7 are held by many (2), b (1), c (1), d (1), e (1) and others;"}},
-		{
-			Options{Check: func(context.Context, int64) error { return broken }},
-			[]string{"all 8 nodes", "7 are held", "1 are refused", "make more nodes leasable (a broken rack)"},
-		},
-		{Options{Within: snowfence.NodeRange{Until: 3}}, []string{"all 3 nodes from 0 to 2", "3 are held by many (2), b (1);", "or widen Options.Within"}},
-	} {
-		_, err := Open(t.Context(), g.st, "n", g.l.setup.scheme, &c.o)
-		var taken *TakenError
-		if !errors.As(err, &taken) || !errors.Is(err, ErrTaken) || errors.Is(err, broken) != (c.o.Check != nil) {
-			t.Fatalf("%v", err)
+			g.must(g.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
 		}
-		for _, text := range c.want {
-			if !strings.Contains(err.Error(), text) {
-				t.Errorf("%q is not in: %v", text, err)
+		scans := 0
+		for range 6 {
+			before := g.c.scanned
+			for rs, err := range f.candidates(t.Context()) {
+				t.Errorf("found %+v, %v", rs, err)
 			}
+			if g.c.scanned != before {
+				scans++
+			}
+			if g.c.taken == nil || g.c.taken.Held != last+1 {
+				t.Errorf("%+v", g.c.taken)
+			}
+			g.now = g.now.Add(g.c.TTL / 4)
+		}
+		if scans != want {
+			t.Errorf("%d nodes: all were read %d times, not %d", last+1, scans, want)
 		}
 	}
 }
@@ -344,7 +304,7 @@ func TestRankOfABlock(t *testing.T) {
 	r := func(label string, until int64) store.Record {
 		return store.Record{Nonce: "x", Generation: 3, Label: label, Until: until}
 	}
-	own := g.l.setup.Label
+	own := g.c.Label
 	for _, c := range []struct {
 		of   []store.Record
 		want rank

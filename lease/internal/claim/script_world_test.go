@@ -1,7 +1,8 @@
-package lease
+package claim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	mrand "math/rand/v2"
@@ -20,6 +21,8 @@ import (
 
 // start is the time at which each scene begins: tick 100000 of its layout.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+var errSilent = errors.New("no answer")
 
 var quiet = slog.New(slog.DiscardHandler)
 
@@ -321,8 +324,12 @@ func (c counter) answer(call string, serve func(wire.Server) (wire.Lease, error)
 		return a, failed
 	}
 	clock := func() (time.Time, time.Duration) { return c.now, c.now.Sub(start) }
-	o := &Options{Time: clock, Events: c.event, Logger: quiet, Create: c.record(c.key("namespace")).Nonce == ""}
-	if a, err = serve(Serve(storage(c), c.scheme, o)); becomes == "lose" {
+	n := Settings{Clock: ClockOf(clock, c.scheme), Logger: quiet, Create: c.record(c.key("namespace")).Nonce == ""}
+	begin := func(world.World, string) (Report, func()) {
+		e := &events{play: c.play}
+		return e.report, e.announce
+	}
+	if a, err = serve(Serve(storage(c), c.scheme, n, begin)); becomes == "lose" {
 		return wire.Lease{}, errSilent
 	}
 	switch {

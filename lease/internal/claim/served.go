@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -18,7 +19,7 @@ import (
 // store. The claim repeats calls without an answer, shows its last ticket
 // after a loss, and compares clocks.
 type serverClaim struct {
-	*setup
+	*Setup
 	server wire.Server
 	asked  time.Duration // the ttl; 0 leaves it to the server
 	near   *int64        // the node to ask for at first; nil for none
@@ -32,8 +33,17 @@ type serverClaim struct {
 	avoid   map[int64]bool  // nodes that Options.Check refused
 }
 
-// next implements [claim].
-func (c *serverClaim) next(ctx context.Context) (snowfence.Grant, error) {
+// OverServer returns a claim over a server that holds nothing. It asks for
+// the node near at first; nil means none.
+func OverServer(s *Setup, server wire.Server, near *int64) Claim {
+	asked := s.TTL
+	s.setTTL(cmp.Or(asked, scope.DefaultTTL))
+	s.MaxSkew = cmp.Or(s.MaxSkew, scope.DefaultTTL)
+	return &serverClaim{Setup: s, server: server, asked: asked, near: near, avoid: map[int64]bool{}}
+}
+
+// Next implements [Claim].
+func (c *serverClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 	if c.ticket == nil {
 		return c.acquire(ctx)
 	}
@@ -44,16 +54,16 @@ func (c *serverClaim) renew(ctx context.Context) (none snowfence.Grant, err erro
 	if err := c.noteSend(ctx, c.grant.Node, c.target()); err != nil {
 		return none, err
 	}
-	attempt, earlier := c.world.Text(), slices.Clone(c.earlier)
+	attempt, earlier := c.World.Text(), slices.Clone(c.earlier)
 	c.send(attempt)
-	before := c.now()
+	before := c.Now()
 	a, err := c.server.Renew(ctx, c.ticket, attempt, earlier)
 	switch {
-	case errors.Is(err, store.ErrLost), errors.Is(err, ErrNoNamespace):
+	case errors.Is(err, store.ErrLost), errors.Is(err, fault.ErrNoNamespace):
 		c.lost = c.ticket
 		c.ended()
-		return none, &lostError{err}
-	case errors.Is(err, ErrElsewhere): // the grant goes on to its end, and another one takes its place
+		return none, Lost(err)
+	case errors.Is(err, fault.ErrElsewhere): // the grant goes on to its end, and another one takes its place
 		c.ended()
 		return c.acquire(ctx)
 	case err != nil:
@@ -79,11 +89,11 @@ func (c *serverClaim) heard(a wire.Lease) error {
 	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes < int64(c.Nodes) ||
 		c.ticket != nil && (g.Node != c.grant.Node || g.Nodes != c.grant.Nodes || g.From < c.grant.From) {
 		return fmt.Errorf("lease: namespace %q: the server answers with %d nodes from %d on and the ticks %d to %d, "+
-			"which were not asked for", c.name, g.Nodes, g.Node, g.From, g.Until)
+			"which were not asked for", c.Name, g.Nodes, g.Node, g.From, g.Until)
 	}
 	c.ticket, c.grant, c.earlier = a.Ticket, g, nil
 	c.given.Store(int64(cmp.Or(a.TTL, c.TTL)))
-	c.kept.Store(&kept{g.Node, g.Until})
+	c.kept.Store(&Kept{g.Node, g.Until})
 	return nil
 }
 
@@ -96,10 +106,10 @@ func (c *serverClaim) ended() {
 	c.kept.Store(nil)
 }
 
-// giveBack implements [claim]. A call without an answer is settled first,
+// GiveBack implements [Claim]. A call without an answer is settled first,
 // because the node is ours if it worked.
-func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
-	if c.copied() {
+func (c *serverClaim) GiveBack(ctx context.Context, o *Owed) error {
+	if c.Copied() {
 		return nil
 	}
 	if len(c.earlier) > 0 {
@@ -118,12 +128,12 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 		return nil
 	}
 	used := int64(-1)
-	if o != nil && o.node == c.grant.Node && o.from == c.grant.From {
-		used = o.used
+	if o != nil && o.Node == c.grant.Node && o.From == c.grant.From {
+		used = o.Used
 	}
 	err := c.server.Release(ctx, c.ticket, used)
-	if err != nil && !errors.Is(err, ErrNoNamespace) && !errors.Is(err, ErrElsewhere) {
-		return fmt.Errorf("lease: giving node %d of namespace %q back: %w", c.grant.Node, c.name, err)
+	if err != nil && !errors.Is(err, fault.ErrNoNamespace) && !errors.Is(err, fault.ErrElsewhere) {
+		return fmt.Errorf("lease: giving node %d of namespace %q back: %w", c.grant.Node, c.Name, err)
 	}
 	if used >= 0 {
 		c.grant.Until = used // all that it used
@@ -133,12 +143,12 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 }
 
 // target is the end of the grants that a server may give now.
-func (c *serverClaim) target() int64 { return c.ticks.target(c.now()) }
+func (c *serverClaim) target() int64 { return c.Ticks.Target(c.Now()) }
 
-// skew is [ErrSkew] if the server's clock and this one's differ by more
-// than allowed.
+// skew is [fault.ErrSkew] if the server's clock and this one's differ by
+// more than allowed.
 func (c *serverClaim) skew(before, theirs time.Time) error {
-	now, wall := c.now(), c.Clock.Wall()
+	now, wall := c.Now(), c.Clock.Wall()
 	err := fault.CompareClocks(before, theirs, now, c.MaxSkew, "the server's")
 	if err != nil && fault.CompareClocks(wall.Add(before.Sub(now)), theirs, wall, c.MaxSkew, "") == nil {
 		c.correct(now.Sub(wall))

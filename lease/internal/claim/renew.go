@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -27,12 +28,12 @@ func (c *storeClaim) renew(ctx context.Context) (none snowfence.Grant, err error
 	from := h.from
 	records := h.records
 	var until int64
-	if c.ticks.lapsed(records, now) {
+	if c.Ticks.lapsed(records, now) {
 		ns, err := c.usable(ctx)
 		if err != nil {
 			return none, err
 		}
-		if from, until, err = c.ticks.grant(ns, records, now); err != nil {
+		if from, until, err = c.Ticks.grant(ns, records, now); err != nil {
 			return none, err
 		}
 		records = make([]store.Record, len(records))
@@ -40,7 +41,7 @@ func (c *storeClaim) renew(ctx context.Context) (none snowfence.Grant, err error
 			records[i] = granted(ns, r, from, until)
 		}
 	} else {
-		until = c.ticks.renewal(records, now)
+		until = c.Ticks.renewal(records, now)
 	}
 	if err := c.write(ctx, records, until); err != nil {
 		return none, err
@@ -57,7 +58,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	writes := make([]store.Write, len(records))
 	for i, r := range records {
 		r.Until, r.Nonce, r.Revision, r.Generation = until, nonce, h.records[i].Revision+1, h.generation
-		r.At, r.Data = c.world.Now().UnixMilli(), ""
+		r.At, r.Data = c.World.Now().UnixMilli(), ""
 		writes[i] = store.Write{Old: h.records[i].Nonce, New: r}
 	}
 	if err := c.noteSend(ctx, h.records[0].Node, until); err != nil {
@@ -74,7 +75,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 			h.noteReply(nonce, unknown)
 		}
 		if err := c.resolve(ctx); err != nil {
-			if !isLost(err) {
+			if !IsLost(err) {
 				err = c.lose(fmt.Errorf("node %d was changed, but the store does not answer who changed it: %w",
 					h.records[0].Node, err))
 			}
@@ -92,7 +93,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 // nonce returns a new nonce, and remembers it. A ticket's begins with its
 // attempt.
 func (c *storeClaim) nonce() string {
-	n := c.world.Text()
+	n := c.World.Text()
 	if c.attempt != "" {
 		n = c.attempt + "." + n
 	}
@@ -137,8 +138,8 @@ func (h *hold) noteReply(nonce string, unknown error) {
 // later confirmation never allows less.
 func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (none snowfence.Grant, err error) {
 	h := c.held
-	ns, err := scope.Namespaces(c.st).Show(ctx, c.name)
-	if errors.Is(err, ErrNoNamespace) {
+	ns, err := scope.Namespaces(c.st).Show(ctx, c.Name)
+	if errors.Is(err, fault.ErrNoNamespace) {
 		c.suspect, c.proven = &h.generation, true
 		return none, c.lose(err)
 	}
@@ -149,14 +150,14 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	// An acquisition that began before it used another floor.
 	if ns.Generation == h.generation && !h.confirmed && ns.Floor != h.floor {
 		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
-			c.name, ns.Floor, h.floor))
+			c.Name, ns.Floor, h.floor))
 	}
 	if ns.Generation != h.generation || ns.State != scope.Active {
 		if ns.Generation < h.generation {
 			c.suspect, c.proven = &h.generation, true
 		}
 		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d",
-			c.name, ns.State, ns.Generation, h.generation))
+			c.Name, ns.State, ns.Generation, h.generation))
 	}
 	// A node is recorded before its holder is evicted. A holder that took
 	// it in between learns it here.
@@ -177,7 +178,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	}
 	h.confirmed, c.identity = true, id
 	node := h.records[0].Node
-	h.until = max(h.until, h.from, min(until, c.ticks.reach(ns, now)))
+	h.until = max(h.until, h.from, min(until, c.Ticks.reach(ns, now)))
 	c.note(h.from, h.until)
 	return snowfence.Grant{Node: node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
 }

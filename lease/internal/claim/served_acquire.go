@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -29,15 +30,15 @@ func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err er
 		if refused == nil {
 			return g, nil
 		}
-		if err := c.giveBack(ctx, c.unused()); err != nil {
+		if err := c.GiveBack(ctx, c.unused()); err != nil {
 			return none, errors.Join(refused, err)
 		}
 		if len(c.avoid) == tried {
 			return none, refused // another node would be no better
 		}
 	}
-	return none, fmt.Errorf("lease: namespace %q: %w: the holder refused the last %d nodes", c.name,
-		ErrTaken, maxRefused)
+	return none, fmt.Errorf("lease: namespace %q: %w: the holder refused the last %d nodes", c.Name,
+		fault.ErrTaken, maxRefused)
 }
 
 // checkFixed asks Options.Check about a fixed node before it is taken from
@@ -53,7 +54,7 @@ func (c *serverClaim) vetoed(node int64, why error) error {
 	if why == nil {
 		return nil
 	}
-	return fmt.Errorf("lease: node %d of namespace %q: %w: %w", node, c.name, ErrVetoed, why)
+	return fmt.Errorf("lease: node %d of namespace %q: %w: %w", node, c.Name, fault.ErrVetoed, why)
 }
 
 // check refuses a grant that the holder must not use.
@@ -61,7 +62,7 @@ func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
 	if g.Node == c.last.Node && g.From < c.last.Until {
 		return fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d "+
 			"were granted before: its store was rolled back, and this lease waits for later ticks",
-			g.Node, c.name, g.From, c.last.Until)
+			g.Node, c.Name, g.From, c.last.Until)
 	}
 	if c.Node == nil && c.Check != nil {
 		if err := c.Check(ctx, g.Node); err != nil {
@@ -90,14 +91,14 @@ func (c *serverClaim) persist(ctx context.Context) (g snowfence.Grant, err error
 
 // ask acquires, or finds the nodes of an attempt without an answer.
 func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error) {
-	o := c.settings
+	o := c.Settings
 	r := wire.Request{
 		TTL: c.asked, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
-		Attempt: c.world.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.last.Until > 0,
-		Avoid: slices.Sorted(maps.Keys(c.avoid)), Fingerprint: c.scheme.Fingerprint(),
+		Attempt: c.World.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.last.Until > 0,
+		Avoid: slices.Sorted(maps.Keys(c.avoid)), Fingerprint: c.Scheme.Fingerprint(),
 	}
-	if c.scheme.Layout().Bits(snowfence.FieldKey) > 0 {
-		r.Keys = c.scheme.KeyIDs()
+	if c.Scheme.Layout().Bits(snowfence.FieldKey) > 0 {
+		r.Keys = c.Scheme.KeyIDs()
 	}
 	if c.last.Until > 0 {
 		r.Prefer = &c.last.Node
@@ -115,8 +116,8 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 		return none, err
 	}
 	c.send(r.Attempt)
-	before := c.now()
-	a, err := c.server.Acquire(ctx, c.name, r)
+	before := c.Now()
+	a, err := c.server.Acquire(ctx, c.Name, r)
 	if err != nil {
 		if definite(err) {
 			c.earlier = nil
@@ -130,10 +131,10 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 	c.noteSticky(a.Grant.Node)
 	c.fresh = len(r.Earlier) == 0
 	if err := c.skew(before, a.Now); err != nil {
-		return none, errors.Join(err, c.giveBack(ctx, c.unused()))
+		return none, errors.Join(err, c.GiveBack(ctx, c.unused()))
 	}
 	c.lost = nil
-	c.Logger.Info("lease acquired", "namespace", c.name, "label", c.Label,
+	c.Logger.Info("lease acquired", "namespace", c.Name, "label", c.Label,
 		"node", a.Grant.Node, "nodes", a.Grant.Nodes, "from", a.Grant.From, "until", a.Grant.Until)
 	return a.Grant, nil
 }
@@ -141,16 +142,18 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 // unused is the part that this holder gives back of a refused grant. If an
 // earlier attempt may have got it, a copy of this holder may have the
 // answer, and use it.
-func (c *serverClaim) unused() *owed {
+func (c *serverClaim) unused() *Owed {
 	if !c.fresh {
 		return nil
 	}
-	return &owed{c.grant.Node, c.grant.From, c.grant.From}
+	return &Owed{c.grant.Node, c.grant.From, c.grant.From}
 }
 
 // definite reports whether an acquisition that ended so took no node.
 func definite(err error) bool {
-	for _, known := range []error{ErrTaken, ErrRefused, ErrVetoed, ErrInvalid, ErrNoNamespace, ErrExists} {
+	for _, known := range []error{
+		fault.ErrTaken, fault.ErrRefused, fault.ErrVetoed, fault.ErrInvalid, fault.ErrNoNamespace, fault.ErrExists,
+	} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// next implements [claim].
-func (c *storeClaim) next(ctx context.Context) (snowfence.Grant, error) {
+// Next implements [Claim].
+func (c *storeClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 	g, err := c.proceed(ctx)
-	if err != nil && !isLost(err) && c.own != nil {
+	if err != nil && !IsLost(err) && c.own != nil {
 		err = c.replaced(ctx, err)
 	}
 	return g, err
@@ -67,7 +67,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 	if err != nil {
 		return none, err
 	}
-	f := &finder{c: c, ns: among, now: c.ticks.layout.TickOf(now)}
+	f := &finder{c: c, ns: among, now: c.Ticks.Layout.TickOf(now)}
 	for rs, err := range f.candidates(ctx) {
 		if err != nil {
 			return none, err
@@ -100,17 +100,17 @@ func (c *storeClaim) fixedBlock(
 	}
 	for _, r := range rs {
 		if r.Veto != "" {
-			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %s", r.Node, c.name, ErrVetoed,
+			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %s", r.Node, c.Name, fault.ErrVetoed,
 				fault.Shown(r.Veto))
 		}
-		held := r.Held(c.ticks.layout.TickOf(now)) && r.Generation >= ns.Since
+		held := r.Held(c.Ticks.Layout.TickOf(now)) && r.Generation >= ns.Since
 		if held && !c.mine(r) && (healing || c.Guard && r.Label != c.Label) {
-			until := c.ticks.layout.TimeOf(r.Until)
+			until := c.Ticks.Layout.TimeOf(r.Until)
 			return nil, &TakenError{
 				Nodes: snowfence.NodeRange{From: r.Node, Until: r.Node + c.unit}, Fixed: true,
 				Block: c.Nodes, Held: c.unit,
 				Holders: r.Label, same: r.Label == c.Label, NextFree: until.Sub(now),
-				namespace: c.name, until: until,
+				Namespace: c.Name, until: until,
 			}
 		}
 	}
@@ -119,21 +119,21 @@ func (c *storeClaim) fixedBlock(
 	}
 	if c.Check != nil {
 		if err := c.Check(ctx, first); err != nil {
-			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %w", first, c.name, ErrVetoed, err)
+			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %w", first, c.Name, fault.ErrVetoed, err)
 		}
 	}
 	return rs, nil
 }
 
-// take acquires the block of these records; [ErrLost] means that another
-// process was faster.
+// take acquires the block of these records; [store.ErrLost] means that
+// another process was faster.
 func (c *storeClaim) take(
 	ctx context.Context, ns scope.Namespace, rs []store.Record, now time.Time,
 ) (none snowfence.Grant, _ error) {
 	if err := c.outdated(ctx, ns, rs); err != nil {
 		return none, err
 	}
-	from, until, err := c.ticks.grant(ns, rs, now)
+	from, until, err := c.Ticks.grant(ns, rs, now)
 	if err != nil {
 		return none, err
 	}
@@ -149,7 +149,7 @@ func (c *storeClaim) take(
 	for i, r := range rs {
 		w := granted(ns, r, from, until)
 		w.Nonce, w.Revision, w.Generation = nonce, r.Revision+1, ns.Generation
-		w.Holder, w.Label, w.At, w.Data = c.holderOf(from), c.Label, c.world.Now().UnixMilli(), ""
+		w.Holder, w.Label, w.At, w.Data = c.holderOf(from), c.Label, c.World.Now().UnixMilli(), ""
 		writes[i] = store.Write{Old: r.Nonce, New: w}
 		h.records = append(h.records, w)
 	}
@@ -175,7 +175,7 @@ func (c *storeClaim) take(
 	}
 	c.own, c.taken = keys(h.records), nil
 	c.noteSticky(rs[0].Node)
-	c.Logger.Info("lease acquired", "namespace", c.name, "label", c.Label,
+	c.Logger.Info("lease acquired", "namespace", c.Name, "label", c.Label,
 		"node", rs[0].Node, "nodes", c.nodes(h), "from", from, "until", until)
 	return g, nil
 }
@@ -188,12 +188,12 @@ func (c *storeClaim) outdated(ctx context.Context, ns scope.Namespace, rs []stor
 		if r.Generation <= ns.Generation {
 			continue
 		}
-		switch current, err := scope.Namespaces(c.st).Show(ctx, c.name); {
+		switch current, err := scope.Namespaces(c.st).Show(ctx, c.Name); {
 		case err != nil:
 			return err
 		case current.Generation != ns.Generation:
-			return &lostError{fmt.Errorf("lease: namespace %q was changed while this process looked for a node",
-				c.name)}
+			return Lost(fmt.Errorf("lease: namespace %q was changed while this process looked for a node",
+				c.Name))
 		}
 		return nil
 	}

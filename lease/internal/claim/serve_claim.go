@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // heed sets the wishes of the holder in a new claim.
 func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns scope.Namespace) error {
-	if err := suits(ns.Name, ns.Keys, c.scheme, r); err != nil {
+	if err := Suits(ns.Name, ns.Keys, c.Scheme, r); err != nil {
 		return err
 	}
 	for _, node := range r.Avoid {
@@ -38,7 +38,7 @@ func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns scope.Namespac
 		}
 	}
 	if r.Known && c.held == nil {
-		return fmt.Errorf("lease: namespace %q: no earlier attempt got a node: %w", c.name, ErrTaken)
+		return fmt.Errorf("lease: namespace %q: no earlier attempt got a node: %w", c.Name, fault.ErrTaken)
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ var errAvoided = errors.New("its holder refuses it")
 
 // suits is an error unless the holder has the scheme of the namespace, and
 // no secret that it lacks.
-func suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request) error {
+func Suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request) error {
 	if r.Fingerprint != "" && r.Fingerprint != s.Fingerprint() {
 		return fault.Mismatch(namespace, s.Fingerprint(), r.Fingerprint)
 	}
@@ -66,11 +66,11 @@ func suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request)
 // another attempt: so a copy of the holder finds nothing.
 func (c *storeClaim) find(ctx context.Context, ns scope.Namespace, earlier []string) error {
 	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, found: true}
-	nodes := snowfence.NodeRange{From: 0, Until: c.scheme.Nodes()}
+	nodes := snowfence.NodeRange{From: 0, Until: c.Scheme.Nodes()}
 	blocks := map[string][]store.Record{} // by their nonce
-	for r, err := range store.Records(ctx, c.st, c.name, nodes) {
+	for r, err := range store.Records(ctx, c.st, c.Name, nodes) {
 		if err != nil {
-			return fmt.Errorf("lease: reading nodes of namespace %q: %w", c.name, err)
+			return fmt.Errorf("lease: reading nodes of namespace %q: %w", c.Name, err)
 		}
 		if r.Holder != "" && r.Generation == ns.Generation && r.Label == c.Label &&
 			attempted(r.Nonce, earlier) {
@@ -95,7 +95,7 @@ func (c *storeClaim) find(ctx context.Context, ns scope.Namespace, earlier []str
 }
 
 // remind tells a new claim the grant of an earlier one of its holder. Its
-// acquisition then begins as a [Lease] does after a loss: it looks for a
+// acquisition then begins as one does after a loss: it looks for a
 // rollback, and raises the floor.
 //
 // Only a ticket that the namespace vouches for counts, so that no holder
@@ -208,9 +208,9 @@ func (c *storeClaim) signing(ctx context.Context) (scope.Namespace, error) {
 func (c *storeClaim) answer(signer *ticket.Signer) wire.Lease {
 	h := c.held
 	r := h.records[0]
-	now := c.now()
+	now := c.Now()
 	t := ticket.Claims{
-		Namespace: c.name, Node: r.Node, Nodes: int(c.nodes(h)), Unit: c.unit, From: h.from,
+		Namespace: c.Name, Node: r.Node, Nodes: int(c.nodes(h)), Unit: c.unit, From: h.from,
 		Until: h.until, TTL: c.TTL,
 		Label:  c.Label,
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,

@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"errors"
@@ -16,16 +16,16 @@ import (
 const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
 
 // stickyNode returns the node that the sticky file names.
-func (c *setup) stickyNode() []int64 {
+func (c *Setup) stickyNode() []int64 {
 	if c.StickyFile == "" {
 		return nil
 	}
-	node, err := readSticky(c.StickyFile, c.name)
+	node, err := readSticky(c.StickyFile, c.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the first start
 	case err != nil:
-		c.Logger.Warn("sticky file ignored", "namespace", c.name, "file", c.StickyFile, "cause", err)
+		c.Logger.Warn("sticky file ignored", "namespace", c.Name, "file", c.StickyFile, "cause", err)
 		return nil
 	}
 	return []int64{node}
@@ -49,13 +49,13 @@ func readSticky(path, namespace string) (node int64, err error) {
 
 // noteSticky writes the sticky file. That it cannot is no reason to be
 // without a node.
-func (c *setup) noteSticky(node int64) {
+func (c *Setup) noteSticky(node int64) {
 	path := c.StickyFile
 	if path == "" {
 		return
 	}
-	if err := writeSticky(path, fmt.Sprintf(stickyForm, c.name, node)); err != nil {
-		c.Logger.Warn("sticky file not written", "namespace", c.name, "file", path, "node", node, "cause", err)
+	if err := writeSticky(path, fmt.Sprintf(stickyForm, c.Name, node)); err != nil {
+		c.Logger.Warn("sticky file not written", "namespace", c.Name, "file", path, "node", node, "cause", err)
 	}
 }
 

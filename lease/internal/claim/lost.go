@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 // A store swap is lost if the record had another nonce: [store.ErrLost].
 // The sender decides: storeClaim.write for a renewal, storeClaim.take for
-// an acquisition, storeClaim.giveBack for a release, and package scope for
+// an acquisition, storeClaim.GiveBack for a release, and package scope for
 // the record of a namespace. If another process wrote instead of a renewal,
 // the lease is lost: this file is about that. Whether the store was rolled
 // back is found out afterwards, in rollback.go.
@@ -20,22 +20,26 @@ func (e *lostError) Error() string { return e.cause.Error() }
 
 func (e *lostError) Unwrap() error { return e.cause }
 
-func isLost(err error) bool {
+// Lost says that the grant may not be used any more, and why.
+func Lost(cause error) error { return &lostError{cause} }
+
+// IsLost reports whether the grant may not be used any more.
+func IsLost(err error) bool {
 	var e *lostError
 	return errors.As(err, &e)
 }
 
-// forget implements [claim].
-func (c *storeClaim) forget() {
+// Forget implements [Claim].
+func (c *storeClaim) Forget() {
 	if h := c.held; h != nil && !h.pending {
 		c.lostHold, c.foundInstead = h, nil
 	}
-	c.held, c.who, c.wrote = nil, c.world.Text(), nil
+	c.held, c.who, c.wrote = nil, c.World.Text(), nil
 	c.kept.Store(nil)
 }
 
-// forget implements [claim].
-func (c *serverClaim) forget() {
+// Forget implements [Claim].
+func (c *serverClaim) Forget() {
 	if c.ticket != nil {
 		c.lost = c.ticket
 	}
@@ -54,5 +58,5 @@ func (c *storeClaim) loseHold(met []store.Record, cause error) error {
 // first.
 func (c *storeClaim) lose(cause error) error {
 	c.held = nil
-	return &lostError{cause}
+	return Lost(cause)
 }

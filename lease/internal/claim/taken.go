@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"cmp"
@@ -15,19 +15,19 @@ import (
 
 // TakenError means that none of the requested nodes is free.
 type TakenError struct {
-	Nodes    snowfence.NodeRange // that were asked for: those that can be leased, narrowed by Options.Within
-	Fixed    bool                // Options.Node asked for it, and another label holds it (Options.Guard)
-	Block    int                 // how many contiguous nodes were asked for
-	Held     int64               // nodes that have a holder
-	Refused  int64               // nodes that are vetoed, or that Options.Check refused
-	Holders  string              // for people: the labels that hold most, at most five; a server may hide them
-	NextFree time.Duration       // until the next lease ends if it is not renewed; 0 when not known
+	Namespace string
+	Nodes     snowfence.NodeRange // that were asked for: those that can be leased, narrowed by Options.Within
+	Fixed     bool                // Options.Node asked for it, and another label holds it (Options.Guard)
+	Block     int                 // how many contiguous nodes were asked for
+	Held      int64               // nodes that have a holder
+	Refused   int64               // nodes that are vetoed, or that Options.Check refused
+	Holders   string              // for people: the labels that hold most, at most five; a server may hide them
+	NextFree  time.Duration       // until the next lease ends if it is not renewed; 0 when not known
 
-	namespace string
-	same      bool      // the holder of the fixed node has the label of who asks
-	narrowed  bool      // by Options.Within
-	until     time.Time // of the fixed node
-	cause     error     // what Options.Check said last; may be nil
+	same     bool      // the holder of the fixed node has the label of who asks
+	narrowed bool      // by Options.Within
+	until    time.Time // of the fixed node
+	cause    error     // what Options.Check said last; may be nil
 }
 
 func (e *TakenError) Error() string {
@@ -40,7 +40,7 @@ func (e *TakenError) Error() string {
 		}
 		return fmt.Sprintf("lease: node %d of namespace %q is held%s until %s: "+
 			"stop that process, take another node, or take this one over (without Guard)",
-			e.Nodes.From, e.namespace, who, e.until.Format(time.RFC3339Nano))
+			e.Nodes.From, e.Namespace, who, e.until.Format(time.RFC3339Nano))
 	}
 	var b strings.Builder
 	among := fmt.Sprintf("%d nodes", e.Nodes.Until-e.Nodes.From)
@@ -51,9 +51,9 @@ func (e *TakenError) Error() string {
 	}
 	if e.Block > 1 {
 		fmt.Fprintf(&b, "lease: no %d contiguous ones of the %s of namespace %q are free: %d are held",
-			e.Block, among, e.namespace, e.Held)
+			e.Block, among, e.Namespace, e.Held)
 	} else {
-		fmt.Fprintf(&b, "lease: all %s of namespace %q are taken: %d are held", among, e.namespace, e.Held)
+		fmt.Fprintf(&b, "lease: all %s of namespace %q are taken: %d are held", among, e.Namespace, e.Held)
 	}
 	if e.Holders != "" {
 		b.WriteString(" by " + e.Holders)
@@ -78,9 +78,9 @@ func (e *TakenError) Error() string {
 // Unwrap returns [ErrTaken], and what Options.Check said last.
 func (e *TakenError) Unwrap() []error {
 	if e.cause == nil {
-		return []error{ErrTaken}
+		return []error{fault.ErrTaken}
 	}
-	return []error{ErrTaken, e.cause}
+	return []error{fault.ErrTaken, e.cause}
 }
 
 // maxLabels is how many labels a TakenError names.
@@ -114,7 +114,7 @@ func (t *tally) error(f *finder) *TakenError {
 	c := f.c
 	e := &TakenError{
 		Nodes: f.ns.Nodes, Block: c.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused))*c.unit,
-		namespace: c.name, narrowed: c.Within != snowfence.NodeRange{}, cause: f.check,
+		Namespace: c.Name, narrowed: c.Within != snowfence.NodeRange{}, cause: f.check,
 	}
 	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.labels[b], t.labels[a]), cmp.Compare(a, b))
@@ -127,7 +127,7 @@ func (t *tally) error(f *finder) *TakenError {
 		e.Holders += " and others"
 	}
 	if t.next > f.now {
-		e.NextFree = min(c.ticks.layout.TimeOf(t.next).Sub(c.ticks.layout.TimeOf(f.now)), 24*time.Hour)
+		e.NextFree = min(c.Ticks.Layout.TimeOf(t.next).Sub(c.Ticks.Layout.TimeOf(f.now)), 24*time.Hour)
 	}
 	return e
 }

@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"context"
@@ -9,20 +9,20 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// giveBack implements [claim]: it clears the holder. Of a grant that was
+// GiveBack implements [Claim]: it clears the holder. Of a grant that was
 // sealed it also lowers until to used, because it makes no ID of that tick
 // or a later one. A node of another holder is left alone.
-func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
+func (c *storeClaim) GiveBack(ctx context.Context, o *Owed) error {
 	h := c.held
 	switch {
-	case h == nil || c.copied():
+	case h == nil || c.Copied():
 		return nil
 	case h.pending:
 		return c.abandonAcquire(ctx)
 	}
 	for range 3 {
 		if len(h.unanswered) > 0 {
-			if err := c.resolve(ctx); isLost(err) {
+			if err := c.resolve(ctx); IsLost(err) {
 				break
 			} else if err != nil {
 				return err
@@ -31,11 +31,11 @@ func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 		nonce := c.nonce()
 		writes := make([]store.Write, len(h.records))
 		for i, r := range h.records {
-			w := vacated(c.world, r, nonce)
+			w := vacated(c.World, r, nonce)
 			if !h.confirmed && !h.found {
 				w.Until = h.from // it never counted
-			} else if o != nil && o.node == h.records[0].Node && o.from == h.from {
-				w.Until = min(r.Until, max(o.used, h.from))
+			} else if o != nil && o.Node == h.records[0].Node && o.From == h.from {
+				w.Until = min(r.Until, max(o.Used, h.from))
 			}
 			writes[i] = store.Write{Old: r.Nonce, New: w}
 		}
@@ -45,7 +45,7 @@ func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 		}
 		if unknown != nil {
 			h.unanswered[nonce] = true
-			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, c.name, unknown)
+			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, c.Name, unknown)
 		}
 		if gone > 0 {
 			// The next acquisition tells another holder from a rolled-back
@@ -76,7 +76,7 @@ func (c *storeClaim) abandonAcquire(ctx context.Context) error {
 	var writes []store.Write
 	for _, r := range stored {
 		if h.unanswered[r.Nonce] {
-			w := vacated(c.world, r, nonce)
+			w := vacated(c.World, r, nonce)
 			w.Until = h.from
 			writes = append(writes, store.Write{Old: r.Nonce, New: w})
 		}

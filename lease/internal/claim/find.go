@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 			c.taken.NextFree = 0 // not known any more
 			return
 		}
-		c.taken, c.scanned = nil, c.world.Now()
+		c.taken, c.scanned = nil, c.World.Now()
 		for blocks, err := range f.pages(ctx, probed) {
 			if err != nil {
 				yield(nil, err)
@@ -91,7 +91,7 @@ func (f *finder) probe() []int64 {
 	at := int64(h.Sum64() % uint64(count))
 	n := int64(f.readable())
 	near := min((n+pointed-1)/pointed, count)
-	choose := world.Rand(f.c.world)
+	choose := world.Rand(f.c.World)
 	var nodes []int64
 	add := func(i int64) { nodes = append(nodes, first+i%count*int64(f.c.Nodes)) }
 	for _, i := range choose.Perm(int(near)) {
@@ -128,7 +128,7 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 	}
 	rs, err := c.st.Get(ctx, ks)
 	if err != nil {
-		return nil, fmt.Errorf("lease: reading nodes of namespace %q: %w", c.name, err)
+		return nil, fmt.Errorf("lease: reading nodes of namespace %q: %w", c.Name, err)
 	}
 	var blocks [][]store.Record
 	for b := range slices.Chunk(rs, c.perBlock()) {
@@ -159,7 +159,7 @@ func (f *finder) allowed(ctx context.Context, node int64) bool {
 }
 
 func (c *storeClaim) blockKeys(first int64) []store.Key {
-	return blockKeys(c.name, first, c.Nodes, c.unit)
+	return blockKeys(c.Name, first, c.Nodes, c.unit)
 }
 
 // blockKeys returns the keys of the units from first on that n nodes are.
@@ -181,7 +181,7 @@ func (c *storeClaim) within(ns scope.Namespace) (scope.Namespace, error) {
 	if k := int64(c.Nodes); among.Until-among.From < k {
 		return ns, fault.Invalidf("lease: namespace %q can lease the nodes %d to %d, "+
 			"and fewer than %d of them are in %d to %d, as Options.Within asks: make more leasable, or ask for others",
-			c.name, ns.Nodes.From, ns.Nodes.Until-1, k, w.From, w.Until-1)
+			c.Name, ns.Nodes.From, ns.Nodes.Until-1, k, w.From, w.Until-1)
 	}
 	ns.Nodes = among
 	return ns, nil

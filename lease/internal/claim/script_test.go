@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"flag"
@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 
 // The argument shows the start of a script.
 func TestScriptOfTheArgument(t *testing.T) {
-	page, err := os.ReadFile("../docs/prove/argument.md")
+	page, err := os.ReadFile("../../../docs/prove/argument.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,10 +165,8 @@ func (p *play) do(command string) {
 
 // enter brings a holder on: over the store, or as a guest over the server.
 func (p *play) enter(guest bool, name string, word []string) {
-	c := &player{}
-	o := Options{Label: name, Logger: quiet, Events: p.event}
-	c.reports = o.reporter(p, "n", quiet)
-	o.Time = func() (time.Time, time.Duration) { return p.now.Add(c.off), p.now.Sub(start) }
+	c := &player{events: &events{play: p}}
+	o := Settings{Label: name, Logger: quiet}
 	scheme := p.scheme
 	word = slices.DeleteFunc(word, func(w string) bool {
 		what, value, _ := strings.Cut(w, "=")
@@ -188,21 +186,21 @@ func (p *play) enter(guest bool, name string, word []string) {
 		return true
 	})
 	p.set(&o, word)
-	n, err := o.settings(scheme).normal(scheme)
+	o.Clock = ClockOf(func() (time.Time, time.Duration) { return p.now.Add(c.off), p.now.Sub(start) }, scheme)
+	n, err := o.Normal(scheme)
 	if p.failed(err); err != nil {
 		return
 	}
 	if guest {
 		n.MaxSkew = scope.DefaultTTL
-		asked := n.TTL
-		n.TTL = max(asked, scope.DefaultTTL)
-		c.setup = newSetup(p, "n", scheme, n, c.reports.report)
-		c.claim = &serverClaim{setup: c.setup, server: counter{p}, asked: asked, avoid: map[int64]bool{}}
+	}
+	c.Setup = NewSetup(p, "n", scheme, n, c.events.report)
+	if guest {
+		c.Claim = OverServer(c.Setup, counter{p}, nil)
 	} else {
-		c.setup = newSetup(p, "n", scheme, n, c.reports.report)
-		sc := newClaim(c.setup, storage{p})
+		sc := newClaim(c.Setup, storage{p})
 		p.names[sc.who] = name
-		c.claim = sc
+		c.Claim = sc
 	}
 	p.players[name] = c
 }

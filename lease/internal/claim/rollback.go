@@ -1,4 +1,4 @@
-package lease
+package claim
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -22,7 +23,7 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 		c.lostHold, c.foundInstead = nil, nil
 		return nil
 	}
-	stored, err := c.st.Get(ctx, append(keys(h.records), store.Key{Namespace: c.name, Node: store.NamespaceNode}))
+	stored, err := c.st.Get(ctx, append(keys(h.records), store.Key{Namespace: c.Name, Node: store.NamespaceNode}))
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d, which was lost: %w", h.records[0].Node, err)
 	}
@@ -42,7 +43,7 @@ func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
 			c.suspect, c.proven = &h.generation, c.proven || r.Revision < h.acked[i]
-			c.report(EventRolledBack, nil, "node", r.Node, "revision", r.Revision,
+			c.Report(RolledBack, nil, "node", r.Node, "revision", r.Revision,
 				"acknowledged", h.records[i].Revision)
 		}
 	}
@@ -53,7 +54,7 @@ func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 // once. Otherwise it returns err, and the grant may be used to its end.
 func (c *storeClaim) replaced(ctx context.Context, err error) error {
 	if !errors.Is(err, store.ErrReplaced) {
-		if _, why := c.st.Identity(ctx, c.name); errors.Is(why, store.ErrReplaced) {
+		if _, why := c.st.Identity(ctx, c.Name); errors.Is(why, store.ErrReplaced) {
 			err = why
 		}
 	}
@@ -93,18 +94,18 @@ func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 // that another process has raised it.
 func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespace, id string) bool) error {
 	for {
-		ns, err := scope.Namespaces(c.st).Show(ctx, c.name)
-		if errors.Is(err, ErrNoNamespace) && c.Create { // not a deleted one
-			ns, err = scope.Namespaces(c.st).Create(ctx, c.name, c.scheme, c.creation())
+		ns, err := scope.Namespaces(c.st).Show(ctx, c.Name)
+		if errors.Is(err, fault.ErrNoNamespace) && c.Create { // not a deleted one
+			ns, err = scope.Namespaces(c.st).Create(ctx, c.Name, c.Scheme, c.creation())
 		}
-		if errors.Is(err, ErrNoNamespace) && c.proven {
+		if errors.Is(err, fault.ErrNoNamespace) && c.proven {
 			_, told := c.changeIdentity(ctx, c.identity)
 			return errors.Join(err, told)
 		}
 		if err != nil {
 			return err
 		}
-		if err := ns.Usable(c.scheme); err != nil {
+		if err := ns.Usable(c.Scheme); err != nil {
 			return err
 		}
 		id, same, err := ns.Identify(ctx, c.st)
@@ -133,7 +134,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 		}
 		if ns, err = ns.Raise(ctx, c.st, now, id, c.reached, after); !errors.Is(err, store.ErrLost) {
 			if err == nil {
-				c.report(EventFloorRaised, nil, "until", c.ticks.layout.TimeOf(ns.Floor))
+				c.Report(FloorRaised, nil, "until", c.Ticks.Layout.TimeOf(ns.Floor))
 			}
 			return err
 		}
@@ -148,7 +149,7 @@ func (c *storeClaim) changeIdentity(ctx context.Context, was string) (id string,
 	if err := c.st.Suspect(ctx, was); err != nil {
 		return "", fmt.Errorf("lease: giving the store another identity: %w", err)
 	}
-	if id, err = c.st.Identity(ctx, c.name); err != nil {
+	if id, err = c.st.Identity(ctx, c.Name); err != nil {
 		return "", fmt.Errorf("lease: reading the store's identity: %w", err)
 	}
 	return id, nil

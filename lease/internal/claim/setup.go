@@ -1,0 +1,119 @@
+package claim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+)
+
+// Setup has the purpose of a lease, and the facts beside its claim.
+type Setup struct {
+	Settings
+	Name   string // of the namespace
+	Scheme *snowfence.Scheme
+	Ticks  Ticks
+	World  world.World
+	Report Report
+
+	machine atomic.Pointer[world.Machine] // that the claim's identity was made on
+	kept    atomic.Pointer[Kept]
+	given   atomic.Int64 // the ttl that a server gave last, in ns; 0 over a store
+}
+
+// Report tells the user of a claim what happened. The attributes are for a
+// log.
+type Report func(kind string, cause error, attrs ...any)
+
+// What a claim reports. Package lease says what each means.
+const (
+	RolledBack  = "the store was rolled back"
+	Replaced    = "the store is not the one the namespace was made in"
+	FloorRaised = "floor raised"
+)
+
+// NewSetup returns the setup of a claim that holds nothing, on this
+// machine.
+func NewSetup(w world.World, namespace string, s *snowfence.Scheme, o Settings, tell Report) *Setup {
+	t := &Setup{
+		Settings: o, Name: namespace, Scheme: s, Ticks: Ticks{s.Layout(), s.MaxTick(), o.TTL}, World: w, Report: tell,
+	}
+	t.SetMachine(w.Machine())
+	return t
+}
+
+// SetMachine says on which machine the claim has its identity.
+func (s *Setup) SetMachine(m world.Machine) { s.machine.Store(&m) }
+
+// Copied reports whether a copy of this machine may have the same claim.
+func (s *Setup) Copied() bool { return s.machine.Load().Copied() }
+
+// Now returns the time that leases go by.
+func (s *Setup) Now() time.Time {
+	now, _ := s.Clock.Time()
+	return now
+}
+
+// correct makes the wall clock the time, because it agrees with the clock
+// that decides.
+//
+// Invariant: floors and the word of the generator only rise, so the time
+// decides no uniqueness.
+func (s *Setup) correct(by time.Duration) {
+	s.Clock.Correct()
+	s.Logger.Info("the clock was ahead and is right again: new IDs have its time",
+		"namespace", s.Name, "label", s.Label, "ahead", by.Round(time.Millisecond))
+}
+
+// Kept is the highest until that was sent for a node, −1 if a server was to
+// choose one. The node is kept for us up to that tick, not longer.
+type Kept struct{ Node, Until int64 }
+
+func (k *Kept) String() string {
+	if k.Node < 0 {
+		return "a node"
+	}
+	return fmt.Sprintf("node %d", k.Node)
+}
+
+// Kept returns which node the store may keep for the claim, and until when;
+// nil means none.
+func (s *Setup) Kept() *Kept { return s.kept.Load() }
+
+// LastTTL returns the ttl that a server gave last, or that the claim has
+// over a store.
+func (s *Setup) LastTTL() time.Duration { return cmp.Or(time.Duration(s.given.Load()), s.TTL) }
+
+// setTTL sets the ttl of the grants.
+func (s *Setup) setTTL(ttl time.Duration) { s.TTL, s.Ticks.TTL = ttl, ttl }
+
+// noteSend notes how long a node is kept for us if the
+// coming write arrives. It notes before it looks at ctx, so
+// the goroutine that ended ctx and reads kept knows of every write.
+func (s *Setup) noteSend(ctx context.Context, node, until int64) error {
+	before := s.kept.Load()
+	if before == nil || until > before.Until {
+		s.kept.Store(&Kept{node, until})
+	}
+	if err := ctx.Err(); err != nil {
+		s.kept.Store(before)
+		return err
+	}
+	return nil
+}
+
+// Backoff returns the wait after failures in a row: short at first, because
+// callers wait.
+func (s *Setup) Backoff(failures int) time.Duration {
+	d := min(10*time.Millisecond<<min(failures, 8), time.Second, s.TTL/3)
+	return d/2 + s.Random(d/2+1)
+}
+
+// Random returns a random part of a duration.
+func (s *Setup) Random(n time.Duration) time.Duration {
+	return time.Duration(world.Rand(s.World).Int64N(int64(n)))
+}

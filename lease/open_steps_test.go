@@ -1,0 +1,101 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// Wrong arguments are told before a server is asked.
+func TestKeepArguments(t *testing.T) {
+	k := struct{ wire.Server }{} // a call is a panic
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, keep := range map[string]func() ([]*Lease, error){
+		"no server": func() ([]*Lease, error) { return Keep(t.Context(), nil, "n", s, 1, nil) },
+		"no scheme": func() ([]*Lease, error) { return Keep(t.Context(), k, "n", nil, 1, nil) },
+		"no name":   func() ([]*Lease, error) { return Keep(t.Context(), k, "", s, 1, nil) },
+		"no ttl":    func() ([]*Lease, error) { return Keep(t.Context(), k, "n", s, 1, &Options{TTL: -1}) },
+	} {
+		if l, err := keep(); err == nil || l != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if all, err := Keep(t.Context(), k, "n", s, 0, nil); err != nil || len(all) != 0 {
+		t.Errorf("no lease: %v, %v", all, err)
+	}
+	if all, err := Keep(t.Context(), k, "n", s, -1, nil); !errors.Is(err, ErrInvalid) || len(all) != 0 {
+		t.Errorf("-1 leases: %v, %v", all, err)
+	}
+	node := int64(1)
+	if all, err := Keep(t.Context(), k, "n", s, 2, &Options{Node: &node}); !errors.Is(err, ErrInvalid) ||
+		len(all) != 0 {
+		t.Errorf("two leases of one node: %v, %v", all, err)
+	}
+}
+
+// Who finds no node learns which programs hold them, most nodes first, and
+// why others were refused.
+func TestNobodyIsFree(t *testing.T) {
+	g := empty(t, "time=41,node=3,seq=12,epoch=2025-01-01")
+	for i, label := range []string{"many", "many", "b", "c", "d", "e", "f"} {
+		node := int64(i)
+		l, err := Open(t.Context(), g.st, "n", g.l.setup.Scheme, &Options{Node: &node, Label: label})
+		g.must(err)
+		t.Cleanup(l.Orphan)
+	}
+	broken := errors.New("a broken rack")
+	for _, c := range []struct {
+		o    Options
+		want []string
+	}{
+		{Options{Nodes: 2}, []string{"no 2 contiguous ones of the 8 nodes", "7 are held by many (2), b (1), c (1), d (1), e (1) and others;"}},
+		{
+			Options{Check: func(context.Context, int64) error { return broken }},
+			[]string{"all 8 nodes", "7 are held", "1 are refused", "make more nodes leasable (a broken rack)"},
+		},
+		{Options{Within: snowfence.NodeRange{Until: 3}}, []string{"all 3 nodes from 0 to 2", "3 are held by many (2), b (1);", "or widen Options.Within"}},
+	} {
+		_, err := Open(t.Context(), g.st, "n", g.l.setup.Scheme, &c.o)
+		var taken *TakenError
+		if !errors.As(err, &taken) || !errors.Is(err, ErrTaken) || errors.Is(err, broken) != (c.o.Check != nil) {
+			t.Fatalf("%v", err)
+		}
+		for _, text := range c.want {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%q is not in: %v", text, err)
+			}
+		}
+	}
+}
+
+// The errors about limits name the change that allows the lease.
+func TestLimitsAreRaisedAsAdvised(t *testing.T) {
+	for what, o := range map[string]Options{
+		"--max-ttl 1m0s": {TTL: time.Minute}, "--max-skew 1m0s": {MaxSkew: time.Minute},
+	} {
+		g := empty(t, withRollback)
+		op := scope.Namespaces(g.st)
+		_, err := Open(t.Context(), g.st, "n", g.l.setup.Scheme, &o)
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "(snowfence namespace change n "+what+")") {
+			t.Errorf("%s: %v", what, err)
+		}
+		more := &scope.NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew}
+		if _, err := op.Change(t.Context(), "n", nil, more); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open(t.Context(), g.st, "n", g.l.setup.Scheme, &o)
+		if err != nil {
+			t.Fatalf("%s: as advised: %v", what, err)
+		}
+		l.Orphan()
+	}
+}
