@@ -12,7 +12,6 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // resumable is a machine that a test resumes from a snapshot. The kernel's
@@ -226,59 +225,6 @@ type whileTexts struct {
 func (w whileTexts) Text() string {
 	defer w.call()
 	return w.World.Text()
-}
-
-// A lessor on a machine that was copied does not answer, also when it had
-// chosen a node. Then it has other nodes and another key: tickets of before
-// are lost.
-func TestCopiedLessor(t *testing.T) {
-	w := newResumable()
-	g := on(t, w)
-	g.must(g.l.attempt(t.Context()))
-	sub, err := g.l.Sublet("")
-	g.must(err)
-	acquire := func(attempt string) (wire.Lease, error) {
-		return sub.Acquire(t.Context(), "n", wire.Request{Attempt: attempt, Label: "x"})
-	}
-	kept, err := acquire("attempt-number-1001")
-	g.must(err)
-	g.must(sub.Release(t.Context(), kept.Ticket, kept.Grant.From))
-	kept, err = acquire("attempt-number-1002")
-	g.must(err)
-	unit, key := g.l.use.cur.Node, sub.key
-
-	answered, chosen := g.l.setup.Clock, false
-	g.l.setup.Clock = claim.ClockOf(func() (time.Time, time.Duration) { // it looks at the clock after it chose
-		if chosen {
-			w.counter.Add(1)
-		}
-		return g.now, 0
-	}, g.l.setup.Scheme)
-	chosen = true
-	for _, call := range []func() error{
-		func() error {
-			_, err := sub.Renew(t.Context(), kept.Ticket, "attempt-number-1003", nil)
-			return err
-		},
-		func() error { _, err := acquire("attempt-number-1004"); return err },
-	} {
-		if err := call(); !errors.Is(err, snowfence.ErrFenced) {
-			t.Errorf("a copied lessor answers: %v", err)
-		}
-	}
-	g.l.setup.Clock = answered
-	if grant := g.heal(); grant.Node == unit {
-		t.Errorf("the lessor took node %d again", unit)
-	}
-	if _, err := acquire("attempt-number-1005"); err != nil {
-		t.Error(err)
-	}
-	if sub.key == key {
-		t.Error("a copy of the lessor has its key")
-	}
-	if _, err := sub.Renew(t.Context(), kept.Ticket, "attempt-number-1006", nil); !errors.Is(err, store.ErrLost) {
-		t.Errorf("a ticket of before: %v", err)
-	}
 }
 
 // The machine is resumed while a lease is opened: an error gives nothing

@@ -39,7 +39,8 @@
 //
 // Clocks decide which node is taken and when; they never decide safety.
 // Package internal/claim applies the rules, and has a script for each.
-// Package scope says what a namespace allows.
+// Package scope says what a namespace allows, and package sublet divides a
+// lease.
 //
 // # What no lease can see
 //

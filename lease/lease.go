@@ -97,6 +97,26 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	}), nil
 }
 
+// Lend binds the seal of subleases in place of a generator's, for package
+// sublet. From then on the lease is renewed every five seconds, or more
+// often. The error is snowfence.ErrBound if the lease has a generator.
+func (l *Lease) Lend(seal func() int64) (*claim.Setup, error) {
+	if _, err := l.Bind(seal); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.pace.most = heartbeat
+	l.pace.renewAt = l.next(l.setup.World.Now())
+	l.mu.Unlock()
+	l.kick()
+	return l.setup, nil
+}
+
+// heartbeat is how often a lessor writes to the store, whatever its ttl, so
+// that it notices a loss or a rollback before its holders have gone on for
+// long.
+const heartbeat = 5 * time.Second
+
 // retire drops a grant that a caller may have used: no other generator gets
 // it. mu is held.
 func (l *Lease) retire() {

@@ -203,7 +203,7 @@ func (c *Client) schemeOf(ctx context.Context, namespace string, keys []*snowfen
 }
 
 // Namespace has the facts for a program that hands out its leased nodes
-// itself, by lease.Lease.Sublet.
+// itself, by sublet.New.
 type Namespace struct {
 	Layout snowfence.Layout
 	Unit   int64         // how many nodes a lease has at least

@@ -1,5 +1,5 @@
 /*
- * The second level: lessors divide a grant of the store's among holders, from memory. The rules are those of lease/sublet.go. That the grants of lessors
+ * The second level: lessors divide a grant of the store's among holders, from memory. The rules are those of lease/sublet/division.go. That the grants of lessors
  * do not overlap is what lease.pml shows, and this model builds on it: the record of the unit is its until and the lessor that wrote it.
  *
  * As in lease.pml, T is any tick, and ticks are bits: 0 at or below T, 1 above. Clocks are free choices: a sublease may be taken for expired at any time.

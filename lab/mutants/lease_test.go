@@ -27,8 +27,8 @@ var leaseMutants = []mutant{
 	m("also when the reply is lost", "lease/internal/claim.storeClaim.resolve", "TestLeases/lapsed",
 		swap("h.from (1)", "_"),
 		swap("max(h.from, r.From)", "r")).in("./lease/store/storetest"),
-	m("sublease: a node that was released has no holder", "lease.division.release", "^TestEndOfADivision$",
+	m("sublease: a node that was released has no holder", "lease/sublet.division.release", "^TestEndOfADivision$",
 		drop("s.tenancy = 0")),
-	m("sublease: a lessor looks at its store every five seconds", "lease.Lease.Sublet", "^TestLessorsBeat$",
-		drop("l.pace.most = heartbeat")),
+	m("sublease: a lessor looks at its store every five seconds", "lease.Lease.Lend", "^TestLessorsBeat$",
+		drop("l.pace.most = heartbeat")).in("./lease/sublet"),
 }

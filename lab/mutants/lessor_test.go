@@ -7,7 +7,7 @@ var lessorMutants = []mutant{
 		swap("ns.MaxTTL", "0")),
 	m("lessor: its units are of the nodes that are its server's", "cmd/internal/server.Space.openUnit",
 		"^TestSubleasesWithin$", swap("within == (snowfence.NodeRange{})", "false")),
-	spent("a sublease that was given back counts", "lease.division.held",
+	spent("a sublease that was given back counts", "lease/sublet.division.held",
 		swap("s.until > tick", "s.tenancy != 0 && s.until > tick")),
 	spent("so does a node of the store", "cmd/internal/server.Leases.nodesOf",
 		swap("l.From < l.Until && l.Until > now", "l.Held")),

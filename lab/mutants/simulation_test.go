@@ -98,5 +98,5 @@ var subleaseMutants = []mutant{
 
 // sublease is a rule of the division of a grant.
 func sublease(rule, method string, ops ...op) mutant {
-	return m("sublease: "+rule, "lease.division."+method, "^TestSublets$", ops...).seeds(300, "")
+	return m("sublease: "+rule, "lease/sublet.division."+method, "^TestSublets$", ops...).seeds(300, "")
 }

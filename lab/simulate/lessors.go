@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -55,7 +56,7 @@ func (s *sim) recordKey(node int64) []store.Key { return keysOf(node &^ (s.unit 
 func (p *process) runLessor(ctx context.Context, h *holding) {
 	s := p.s
 	var err error
-	if h.sublets, err = h.l.Sublet(""); err != nil {
+	if h.sublets, err = sublet.New(h.l, ""); err != nil {
 		s.violate("%s cannot sublet the nodes of its lease: %v", p.name, err)
 		return
 	}

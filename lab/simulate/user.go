@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -55,7 +56,7 @@ type holding struct {
 	renewal       string // attempt of the renewal that a server has in hand
 	sharedRenewal string // the same at the snapshot: both copies have sent it
 
-	sublets *lease.Sublets             // of a lessor
+	sublets *sublet.Server             // of a lessor
 	parts   map[snowfence.Grant]*claim // answers of lessors, and the grants that they are parts of
 }
 

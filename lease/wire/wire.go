@@ -85,7 +85,7 @@ type Lease struct {
 	Namespace string
 	Label     string
 	TTL       time.Duration
-	Lessor    string // the Sublets that handed the node out, by its life; "" for a lease of the store
+	Lessor    string // the server of subleases, by its life; "" for a lease of the store
 	Grant     snowfence.Grant
 	Now       time.Time // of the server
 }

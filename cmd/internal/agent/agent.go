@@ -13,6 +13,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/lease/wire"
 	"github.com/snowfence/snowfence/remote"
 )
@@ -82,14 +83,14 @@ func unitOf(unit, nodes int64) int {
 func (a *Agent) Ended() <-chan error { return a.source.endReason }
 
 // unit leases a unit, and sublets its nodes.
-func (a *Agent) unit(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error) {
+func (a *Agent) unit(ctx context.Context, within snowfence.NodeRange, life string) (*sublet.Server, error) {
 	all, err := lease.Keep(ctx, a.source, a.source.namespace, a.scheme, 1, &lease.Options{
 		TTL: a.ttl, Nodes: a.Nodes, Within: within, Label: a.label, Idle: -1, Logger: a.logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return all[0].Sublet(life)
+	return sublet.New(all[0], life)
 }
 
 // source leases units. It notes why nothing can be leased any more.

@@ -16,16 +16,17 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // Open leases a unit within a range of nodes, and sublets it with that
 // life. The zero range means any nodes. The lease must not idle.
-type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error)
+type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*sublet.Server, error)
 
 // Lessor is a [wire.Server] of single nodes, from units that it leases as
 // it needs them. It sends all other calls on to the store. Nothing in its
-// memory has to survive: [lease.Sublets] has the rules. It is safe for
+// memory has to survive: [sublet.Server] has the rules. It is safe for
 // concurrent use.
 type Lessor struct {
 	id    string // of this process: no other lessor has or had it
@@ -54,7 +55,7 @@ type Lessor struct {
 
 // unit is a lease of sublet nodes.
 type unit struct {
-	*lease.Sublets
+	*sublet.Server
 	life   string
 	nodes  int64
 	sublet int64     // how many have a holder, at the last look
@@ -182,7 +183,7 @@ func (l *Lessor) serverOf(b wire.Ticket) (wire.Server, error) {
 		t.Namespace, store.ErrLost)
 }
 
-// Held returns how many nodes are not free now, as [lease.Sublets.Held]
+// Held returns how many nodes are not free now, as [sublet.Server.Held]
 // says.
 func (l *Lessor) Held(such func(label string) bool) (n int64) {
 	l.mu.RLock()

@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -48,7 +49,7 @@ func newRigOf(t *testing.T, layout string, unit int64) *rig {
 	return r
 }
 
-func (r *rig) open(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error) {
+func (r *rig) open(ctx context.Context, within snowfence.NodeRange, life string) (*sublet.Server, error) {
 	if r.opened.Add(1); r.fail != nil {
 		return nil, r.fail
 	}
@@ -59,7 +60,7 @@ func (r *rig) open(ctx context.Context, within snowfence.NodeRange, life string)
 	if err != nil {
 		return nil, err
 	}
-	return l.Sublet(life)
+	return sublet.New(l, life)
 }
 
 func (r *rig) take(label string) (wire.Lease, error) {

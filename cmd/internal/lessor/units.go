@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/sublet"
 )
 
 const (
@@ -85,7 +86,7 @@ func (l *Lessor) leaseUnit(ctx context.Context, within snowfence.NodeRange, seen
 }
 
 // addUnit hands out the nodes of a unit. The caller has the gate.
-func (l *Lessor) addUnit(sub *lease.Sublets, life string) error {
+func (l *Lessor) addUnit(sub *sublet.Server, life string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
@@ -94,7 +95,7 @@ func (l *Lessor) addUnit(sub *lease.Sublets, life string) error {
 	if l.unitCount++; l.unitCount == 1 {
 		l.work.Go(l.watchUnits)
 	}
-	u := &unit{Sublets: sub, life: life, nodes: sub.Lease().Status().Grant.Nodes, empty: time.Now()}
+	u := &unit{Server: sub, life: life, nodes: sub.Lease().Status().Grant.Nodes, empty: time.Now()}
 	l.units, l.byLife[life] = append(l.units, u), u
 	l.last.Store(int64(len(l.units) - 1))
 	l.all.Add(u.nodes)

@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
@@ -98,12 +99,12 @@ func ticketOf(t *testing.T, st store.Store, name string) wire.Ticket {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func(ctx context.Context, _ snowfence.NodeRange, life string) (*lease.Sublets, error) {
+	open := func(ctx context.Context, _ snowfence.NodeRange, life string) (*sublet.Server, error) {
 		l, err := lease.Open(ctx, st, "many", scheme, &lease.Options{Nodes: 64, Idle: -1})
 		if err != nil {
 			return nil, err
 		}
-		return l.Sublet(life)
+		return sublet.New(l, life)
 	}
 	l := lessor.New(name, 2, open, nil, func(error) {})
 	t.Cleanup(func() { _ = l.Close(context.Background()) })

@@ -6,6 +6,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -31,7 +32,7 @@ func (n nodeStore) Acquire(ctx context.Context, namespace string, r wire.Request
 // allows: holders have two thirds of that.
 func (sp *Space) openUnit(
 	ctx context.Context, within snowfence.NodeRange, life string,
-) (*lease.Sublets, error) {
+) (*sublet.Server, error) {
 	s := sp.core
 	if s.opts.Unit != nil {
 		return s.opts.Unit(ctx, within, life)
@@ -52,7 +53,7 @@ func (sp *Space) openUnit(
 	if err != nil {
 		return nil, err
 	}
-	return l.Sublet(life)
+	return sublet.New(l, life)
 }
 
 // noteLoss opens the namespace anew after a lease in it ended by itself.

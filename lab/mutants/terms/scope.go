@@ -22,7 +22,8 @@ var Path = slices.Concat(
 	whole("lease/internal/claim", `
 		setup claim first grant acquire renew release lost rollback register serve serve_claim served served_acquire
 	`),
-	whole("lease", "events open lease keep close sublet sublets"),
+	whole("lease", "events open lease keep close"),
+	whole("lease/sublet", "division server"),
 	whole("lease/scope", "namespace_record namespace admit limits create change change_proof"),
 	some("lease/scope/reserved.go", `
 		Operator.AllowBackfill Operator.NoteOthers Operator.BackfillNodes Operator.NoteRollback Namespace.notAllowed

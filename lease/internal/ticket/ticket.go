@@ -34,7 +34,7 @@ type Claims struct {
 	Generation int64
 	Namespace  string
 	Label      string
-	Lessor     string // the life of the Sublets that gave the node; "" for a ticket of the store
+	Lessor     string // the life of the server of subleases; "" for a ticket of the store
 	Holder     string
 	Nonce      string // of the last write
 	MAC        string // HMAC-SHA-256 of all before it, by the key in the namespace's record

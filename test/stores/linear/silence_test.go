@@ -15,6 +15,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
@@ -110,7 +111,7 @@ func checkSilence(t *testing.T, s subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Sublet(""); err != nil { // which renews every five seconds
+	if _, err := sublet.New(l, ""); err != nil { // which renews every five seconds
 		t.Fatal(err)
 	}
 	began := time.Now()

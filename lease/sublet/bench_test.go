@@ -1,4 +1,4 @@
-package lease_test
+package sublet_test
 
 import (
 	"strconv"
@@ -9,12 +9,13 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// BenchmarkSubletsRenew renews a sublease: what a server does beside
+// BenchmarkRenew renews a sublease: what a server does beside
 // reading and answering.
-func BenchmarkSubletsRenew(b *testing.B) {
+func BenchmarkRenew(b *testing.B) {
 	l, err := snowfence.ParseLayout("time=32,node=22,seq=9,epoch=2025-01-01,tick=1s")
 	if err != nil {
 		b.Fatal(err)
@@ -33,7 +34,7 @@ func BenchmarkSubletsRenew(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer one.Close()
-	sub, err := one.Sublet("")
+	sub, err := sublet.New(one, "")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,37 +1,71 @@
-package lease
+package sublet
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
+// machine is one that a test resumes from a snapshot. Its goroutines do not
+// run: a test says what its lease holds.
+type machine struct {
+	world.World
+	counter atomic.Uint64
+}
+
+func (m *machine) Machine() world.Machine { return world.At(&m.counter) }
+func (m *machine) Go(func())              {}
+
 // subletting is a lessor whose lease has the grant that a test says.
 type subletting struct {
-	*stage
-	*Sublets
+	*testing.T
+	*Server
+	m     *machine
+	has   *snowfence.Grant // nil for none
+	now   time.Time
 	tries int
 }
 
 func newSubletting(t *testing.T) *subletting {
 	t.Helper()
-	x := &subletting{stage: on(t, newResumable())}
-	x.must(x.l.attempt(t.Context()))
-	x.grants(4, 0)
-	var err error
-	x.Sublets, err = x.l.Sublet("")
+	s, err := snowfence.NewScheme(snowfence.MustLayout("time=41,node=10,seq=12,epoch=2025-01-01"))
+	x := &subletting{T: t, m: &machine{World: world.Real()}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	x.must(err)
+	o := &lease.Options{Create: true, Time: func() (time.Time, time.Duration) { return x.now, 0 }}
+	l, err := lease.Open(world.With(t.Context(), x.m), store.NewMemory(), "n", s, o)
+	x.must(err)
+	x.Server, err = New(l, "")
+	x.must(err)
+	x.Server.held = func(int64) (snowfence.Grant, bool) {
+		if x.has == nil {
+			return snowfence.Grant{}, false
+		}
+		return *x.has, true
+	}
+	x.grants(4, 0)
 	return x
+}
+
+func (x *subletting) must(err error) {
+	x.Helper()
+	if err != nil {
+		x.Fatal(err)
+	}
 }
 
 // grants gives the lease two nodes from a tick on that lies so far ahead of
 // now.
 func (x *subletting) grants(node, ahead int64) {
-	now := x.tick(0)
-	x.l.use.cur = &snowfence.Grant{Node: node, Nodes: 2, From: now + ahead, Until: now + 1000}
+	now := x.setup.Ticks.Layout.TickOf(x.now)
+	x.has = &snowfence.Grant{Node: node, Nodes: 2, From: now + ahead, Until: now + 1000}
 }
 
 func (x *subletting) attempt() string {
@@ -71,7 +105,7 @@ func TestSubletsWithin(t *testing.T) {
 			}
 			continue
 		}
-		var taken *TakenError
+		var taken *lease.TakenError
 		if !errors.As(err, &taken) || taken.Nodes != (snowfence.NodeRange{From: 4, Until: 6}) {
 			t.Errorf("%+v: %+v, %v", c.r, l, err)
 		}
@@ -85,7 +119,7 @@ func TestSubletsThatBeginLater(t *testing.T) {
 		x := newSubletting(t)
 		x.grants(4, ahead)
 		_, err := x.acquire(wire.Request{Avoid: []int64{4, 5}})
-		if errors.Is(err, snowfence.ErrFenced) != later || errors.Is(err, ErrTaken) == later {
+		if errors.Is(err, snowfence.ErrFenced) != later || errors.Is(err, lease.ErrTaken) == later {
 			t.Errorf("%d ticks ahead: %v", ahead, err)
 		}
 	}
@@ -120,14 +154,51 @@ func TestSubletsWithoutAGrant(t *testing.T) {
 	x := newSubletting(t)
 	l, err := x.acquire(wire.Request{})
 	x.must(err)
-	if err := x.renew(l.Ticket[1:]); !errors.Is(err, ErrInvalid) {
+	if err := x.renew(l.Ticket[1:]); !errors.Is(err, lease.ErrInvalid) {
 		t.Errorf("a damaged ticket: %v", err)
 	}
-	x.l.use.cur = nil
+	x.has = nil
 	if err := x.renew(l.Ticket); !errors.Is(err, snowfence.ErrFenced) {
 		t.Errorf("renewed without a grant: %v", err)
 	}
 	if _, err := x.acquire(wire.Request{}); !errors.Is(err, snowfence.ErrFenced) {
 		t.Errorf("acquired without a grant: %v", err)
+	}
+}
+
+// A lessor on a machine that was copied does not answer, also when it had
+// chosen a node. Then it has another key: tickets of before are lost.
+func TestCopiedLessor(t *testing.T) {
+	x := newSubletting(t)
+	kept, err := x.acquire(wire.Request{})
+	x.must(err)
+	x.must(x.Release(t.Context(), kept.Ticket, kept.Grant.From))
+	kept, err = x.acquire(wire.Request{})
+	x.must(err)
+	key, answered, chosen := x.key, x.setup.Clock, false
+	x.setup.Clock = claim.ClockOf(func() (time.Time, time.Duration) { // it looks at the clock after it chose
+		if chosen {
+			x.m.counter.Add(1)
+		}
+		return x.now, 0
+	}, x.setup.Scheme)
+	chosen = true
+	renewed := x.renew(kept.Ticket)
+	_, acquired := x.acquire(wire.Request{})
+	for _, err := range []error{renewed, acquired} {
+		if !errors.Is(err, snowfence.ErrFenced) {
+			t.Errorf("a copied lessor answers: %v", err)
+		}
+	}
+	x.setup.Clock = answered
+	x.grants(8, 0)
+	if _, err := x.acquire(wire.Request{}); err != nil {
+		t.Error(err)
+	}
+	if x.key == key {
+		t.Error("a copy of the lessor has its key")
+	}
+	if err := x.renew(kept.Ticket); !errors.Is(err, store.ErrLost) {
+		t.Errorf("a ticket of before: %v", err)
 	}
 }

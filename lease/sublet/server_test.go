@@ -1,4 +1,4 @@
-package lease_test
+package sublet_test
 
 import (
 	"cmp"
@@ -15,14 +15,57 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
+// in2026 moves the time of a bubble into the layout of the tests.
+func in2026() { time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))) }
+
+// inUnits returns a store with the namespace default of 16 nodes in units.
+func inUnits(t testing.TB, o *scope.NamespaceOptions) (*store.Memory, *snowfence.Scheme) {
+	t.Helper()
+	s, err := snowfence.NewScheme(snowfence.MustLayout("time=41,node=4,seq=3,epoch=1999-01-01,tick=1ms"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := store.NewMemory()
+	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
+		t.Fatal(err)
+	}
+	return st, s
+}
+
+func open(t testing.TB, st store.Store, s *snowfence.Scheme, o lease.Options) *lease.Lease {
+	t.Helper()
+	l, err := lease.Open(t.Context(), st, "default", s, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func records(t *testing.T, st store.Store) []store.Record {
+	t.Helper()
+	rs, err := scope.Namespaces(st).Leases(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs
+}
+
+func next(t *testing.T, g *snowfence.Generator) {
+	t.Helper()
+	if _, err := g.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // lessor opens a lease of a unit, and sublets it.
-func lessor(t *testing.T, st store.Store, s *snowfence.Scheme) (*lease.Lease, *lease.Sublets) {
+func lessor(t *testing.T, st store.Store, s *snowfence.Scheme) (*lease.Lease, *sublet.Server) {
 	t.Helper()
 	l := open(t, st, s, lease.Options{TTL: 3 * time.Second})
-	sub, err := l.Sublet("")
+	sub, err := sublet.New(l, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,15 +97,15 @@ func (a *attempts) next() string {
 // A unit's nodes are handed out from memory, each to one holder, until
 // there is none; what a holder gives back, the next one gets from there on.
 // The store is asked for nothing.
-func TestSublets(t *testing.T) {
+func TestServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st, s := inUnits(t, 4)
+		st, s := inUnits(t, &scope.NamespaceOptions{Unit: 4})
 		l, sub := lessor(t, st, s)
 		if _, err := snowfence.New(snowfence.Config{Fence: l}); !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("a generator of the lessor: %v", err)
 		}
-		if _, err := l.Sublet(""); !errors.Is(err, snowfence.ErrBound) {
+		if _, err := sublet.New(l, ""); !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("twice: %v", err)
 		}
 		before := records(t, st)
@@ -145,10 +188,10 @@ func TestSublets(t *testing.T) {
 
 // A lost answer is asked for again, and gets the same sublease; a copy of
 // the holder gets nothing.
-func TestSubletsOfLostAnswers(t *testing.T) {
+func TestLostAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st, s := inUnits(t, 4)
+		st, s := inUnits(t, &scope.NamespaceOptions{Unit: 4})
 		l, sub := lessor(t, st, s)
 		defer l.Close()
 		var try attempts
@@ -226,17 +269,17 @@ func TestSubletsOfLostAnswers(t *testing.T) {
 // to any.
 type router struct {
 	mu  sync.Mutex // guards all
-	all []*lease.Sublets
+	all []*sublet.Server
 }
 
 // lead has all requests go to these.
-func (r *router) lead(to ...*lease.Sublets) {
+func (r *router) lead(to ...*sublet.Server) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = to
 }
 
-func (r *router) lessors() []*lease.Sublets {
+func (r *router) lessors() []*sublet.Server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.all)
@@ -278,10 +321,10 @@ func (r *router) Release(ctx context.Context, t wire.Ticket, used int64) (err er
 func TestHolderOfALessorThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st, s := inUnits(t, 4)
+		st, s := inUnits(t, &scope.NamespaceOptions{Unit: 4})
 		one, first := lessor(t, st, s)
 		two, second := lessor(t, st, s)
-		r := &router{all: []*lease.Sublets{first}}
+		r := &router{all: []*sublet.Server{first}}
 		l, g := holder(t, r, s)
 		before := l.Status().Grant
 		next(t, g)
@@ -308,10 +351,10 @@ func TestHolderOfALessorThatIsGone(t *testing.T) {
 
 // After its lessor lost the unit, a holder's ticket stays lost, also when
 // the lessor has the same nodes again.
-func TestSubletsAfterALoss(t *testing.T) {
+func TestTicketsAfterALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st, s := inUnits(t, 16)
+		st, s := inUnits(t, &scope.NamespaceOptions{Unit: 16})
 		l, sub := lessor(t, st, s)
 		defer l.Close()
 		var try attempts
@@ -347,21 +390,17 @@ func TestSubletsAfterALoss(t *testing.T) {
 func TestLessorsBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st, s := store.NewMemory(), newScheme(t, "time=41,node=4,seq=3,epoch=1999-01-01,tick=1ms")
-		o := &scope.NamespaceOptions{Unit: 4, MaxTTL: time.Hour}
-		if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
-			t.Fatal(err)
-		}
+		st, s := inUnits(t, &scope.NamespaceOptions{Unit: 4, MaxTTL: time.Hour})
 		for _, c := range []struct {
 			ttl         time.Duration
-			sublet      bool
+			lent        bool
 			least, most int64 // writes in a minute
 		}{{time.Hour, false, 0, 0}, {time.Hour, true, 10, 14}, {3 * time.Second, true, 50, 70}} {
 			l := open(t, st, s, lease.Options{TTL: c.ttl, Label: "lessor"})
-			var sub *lease.Sublets
-			if c.sublet {
+			var sub *sublet.Server
+			if c.lent {
 				var err error
-				if sub, err = l.Sublet("here"); err != nil || sub.Lease() != l {
+				if sub, err = sublet.New(l, "here"); err != nil || sub.Lease() != l {
 					t.Fatal(err)
 				}
 			}
@@ -373,7 +412,7 @@ func TestLessorsBeat(t *testing.T) {
 			before := revision()
 			time.Sleep(time.Minute)
 			if n := revision() - before; n < c.least || n > c.most {
-				t.Errorf("%v, sublet: %v: %d writes in a minute", c.ttl, c.sublet, n)
+				t.Errorf("%v, sublet: %v: %d writes in a minute", c.ttl, c.lent, n)
 			}
 			var try attempts
 			if sub != nil && c.ttl == time.Hour {
