@@ -11,7 +11,6 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/internal/claim"
-	"github.com/snowfence/snowfence/lease/internal/fault"
 )
 
 // closeWait bounds how long Close gives back.
@@ -181,17 +180,6 @@ func (l *Lease) lock(ctx context.Context) error {
 // trips one after another, so these are enough to fill the round trips of a
 // [store.Group].
 const closers = 4000
-
-// many is an error unless n leases can have the options.
-func (o *Options) many(n int) error {
-	switch {
-	case n < 0:
-		return fault.Invalidf("lease: opening %d leases: the number must not be negative", n)
-	case n > 1 && (o.Node != nil || o.StickyFile != ""):
-		return fault.Invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
-	}
-	return nil
-}
 
 // ShutdownAll ends all leases at once and gives their nodes back, many at a
 // time, as [Lease.Shutdown] does for one. It tries all of them and returns

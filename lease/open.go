@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/internal/claim"
 	"github.com/snowfence/snowfence/lease/internal/fault"
+	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -22,9 +24,7 @@ func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Sc
 	if err := fault.Check(st, namespace, s); err != nil {
 		return nil, err
 	}
-	if o == nil {
-		o = &Options{}
-	}
+	o = cmp.Or(o, &Options{})
 	settings, err := o.settings(s).Normal(s)
 	if err != nil {
 		return nil, err
@@ -78,15 +78,15 @@ func Keep(
 	if err := fault.CheckName(namespace); err != nil {
 		return nil, err
 	}
-	if o == nil {
-		o = &Options{}
-	}
+	o = cmp.Or(o, &Options{})
 	settings, err := o.settings(s).Normal(s)
-	if err == nil {
-		err = o.many(n)
-	}
-	if err != nil || n == 0 {
+	switch {
+	case err != nil || n == 0:
 		return nil, err
+	case n < 0:
+		return nil, fault.Invalidf("lease: opening %d leases: the number must not be negative", n)
+	case n > 1 && (o.Node != nil || o.StickyFile != ""):
+		return nil, fault.Invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
 	}
 	leases := make([]*Lease, n)
 	if leases[0], err = keepNear(ctx, server, namespace, s, settings, o, nil); err == nil {
@@ -119,4 +119,37 @@ func keepNear(
 	return open(ctx, namespace, s, n, o, func() {}, func(t *claim.Setup) claim.Claim {
 		return claim.OverServer(t, server, node)
 	})
+}
+
+// Serve is for servers: it returns a [wire.Server], which leases nodes of a
+// store to holders in other processes, in namespaces of a scheme. Of o it
+// uses MaxSkew, Time, Logger and Events, for the server itself. It keeps no
+// state but its clock.
+//
+// A holder must do what a [Lease] does: renew every third of the TTL, stop
+// at the end of its grant, and stop at once when a renewal is a
+// [store.ErrLost]. A copied holder is noticed just as a copied [Lease] is.
+//
+// A ticket is signed with a key from the record of the namespace. The
+// server refuses a changed ticket as lost. So a holder decides only about
+// the ticks that it was granted: if it lies about its use, it can only
+// repeat its own IDs.
+func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
+	o = cmp.Or(o, &Options{})
+	n := o.settings(s)
+	return claim.Serve(st, s, n, func(w world.World, namespace string) (claim.Report, func()) {
+		r := o.reporter(w, namespace, n.Logger)
+		return r.report, r.announce
+	})
+}
+
+// ReadTicket returns the lease that a ticket stands for, for servers that
+// look at a ticket before they act on it. It does not verify the ticket.
+// Bytes that are no ticket are an [ErrInvalid].
+func ReadTicket(b wire.Ticket) (wire.Lease, error) {
+	t, err := ticket.Parse(b)
+	if err != nil {
+		return wire.Lease{}, err
+	}
+	return t.Lease(b), nil
 }

@@ -23,30 +23,11 @@ type scripted struct {
 	*store.Memory
 	id          string
 	idErr       error
-	clock       time.Time // zero: it has none
-	clockErr    error
 	onGet       func(keys []store.Key) error
 	onSwap      func(writes []store.Write, do func([]store.Write) []error) []error
-	listErr     error
 	onIdentity  func() // when it has answered
 	gets, swaps int
 	asked       int // for its identity
-}
-
-func (s *scripted) Heads(ctx context.Context) ([]store.Record, error) {
-	if s.listErr != nil {
-		return nil, s.listErr
-	}
-	return s.Memory.Heads(ctx)
-}
-
-func (s *scripted) List(
-	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
-	if s.listErr != nil {
-		return nil, s.listErr
-	}
-	return s.Memory.List(ctx, namespace, nodes, limit)
 }
 
 func (s *scripted) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
@@ -77,8 +58,6 @@ func (s *scripted) Identity(context.Context, string) (string, error) {
 	}
 	return s.id, s.idErr
 }
-
-func (s *scripted) Now(context.Context) (time.Time, error) { return s.clock, s.clockErr }
 
 // Suspect gives the stage's store another identity.
 func (s *scripted) Suspect(_ context.Context, identity string) error {
