@@ -3,10 +3,12 @@
 package workerid
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/redisstore/workerid"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/relay"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -280,16 +283,29 @@ func TestAPausedOriginalThatWakes(t *testing.T) {
 func TestASetThatComesTooLate(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)
-	g := hold(t, s.Address(), "SET "+key(7))
+	met, open := make(chan struct{}), make(chan struct{})
+	come, release := sync.OnceFunc(func() { close(met) }), sync.OnceFunc(func() { close(open) })
+	way := relay.Start(t, s.Address(), func(_ *relay.Conn, b []byte) []byte {
+		if bytes.Contains(b, []byte("SET\r\n$")) && bytes.Contains(b, []byte(key(7)+"\r\n")) {
+			come()
+			<-open
+		}
+		return b
+	}, nil)
+	t.Cleanup(release)
 	got := make(chan error, 1)
-	r := registrar(t, single(t, g.address()), workerid.Options{Min: 7, Max: 7, TTL: 3 * time.Second})
+	r := registrar(t, single(t, way.Address), workerid.Options{Min: 7, Max: 7, TTL: 3 * time.Second})
 	go func() {
 		_, err := r.RegisterOne(t.Context())
 		got <- err
 	}()
-	g.wait(t)
+	select {
+	case <-met:
+	case <-time.After(fleet.Patience()):
+		t.Fatal("the number is not set")
+	}
 	s.Do(t, "SET", key(7), "Y", "EX", "1000")
-	g.release()
+	release()
 	if err := <-got; err == nil {
 		t.Error("we got another program's number")
 	}

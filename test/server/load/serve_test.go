@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,24 +14,6 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
-
-// kinds are the stores behind the servers, by what the program calls them.
-var kinds = []struct {
-	name string
-	url  func(t testing.TB) string
-}{
-	{"SQLite", func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "ids.db") }},
-	{"PostgreSQL", func(t testing.TB) string {
-		p := servers.StartPostgres(t)
-		return p.URL(p.NewDatabase(t))
-	}},
-	{"MariaDB", func(t testing.TB) string {
-		m := servers.StartMariaDB(t)
-		return m.URL(m.NewDatabase(t))
-	}},
-	{"Redis", func(t testing.TB) string { return servers.StartRedis(t).URL() }},
-	{"etcd", func(t testing.TB) string { return "etcd://" + servers.Address(servers.StartEtcd(t).Port) }},
-}
 
 const namespace = "load"
 

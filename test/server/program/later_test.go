@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -18,15 +19,15 @@ import (
 // not ready, and goes on when the store comes. Each line of the log is
 // JSON, also of libraries.
 func TestStoreComesLater(t *testing.T) {
-	for kind, start := range stores() {
+	for _, kind := range []string{"Redis", "etcd", "PostgreSQL", "MariaDB"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			st, url := start(t)
+			st := kinds.Start(t, kind)
 			st.Stop(t, syscall.SIGTERM)
 			ports := servers.Ports(t, 2)
 			web, admin := "http://"+servers.Address(ports[0]), "http://"+servers.Address(ports[1])
 			p := servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{
-				"serve", "--store", url, "--http", web[7:], "--admin", admin[7:], "--resp", "", "--log-json",
+				"serve", "--store", st.URL, "--http", web[7:], "--admin", admin[7:], "--resp", "", "--log-json",
 			}, nil)
 			p.Ready(t, func() error {
 				return answers(admin+"/readyz", http.StatusServiceUnavailable, "start the store")
@@ -56,31 +57,6 @@ func TestStoreComesLater(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// stopped is a store that can be stopped.
-type stopped interface {
-	Stop(t testing.TB, s syscall.Signal)
-	Restart(t testing.TB)
-}
-
-// stores start a store of each kind, and return it with its URL.
-func stores() map[string]func(t testing.TB) (stopped, string) {
-	return map[string]func(t testing.TB) (stopped, string){
-		"redis": func(t testing.TB) (stopped, string) { s := servers.StartRedis(t); return s, s.URL() },
-		"etcd": func(t testing.TB) (stopped, string) {
-			s := servers.StartEtcd(t)
-			return s, "etcd://" + servers.Address(s.Port)
-		},
-		"postgres": func(t testing.TB) (stopped, string) {
-			s := servers.StartPostgres(t)
-			return s, s.URL(s.NewDatabase(t))
-		},
-		"mariadb": func(t testing.TB) (stopped, string) {
-			s := servers.StartMariaDB(t)
-			return s, s.URL(s.NewDatabase(t))
-		},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -20,14 +21,10 @@ import (
 // those that nobody else can use it never has more than its limit, in each
 // store, in units and without. The limits are drawn.
 func TestNodesGivenBackCountInEachStore(t *testing.T) {
-	all := stores()
-	all["sqlite"] = func(t testing.TB) (stopped, string) {
-		return nil, "sqlite:" + filepath.Join(t.TempDir(), "ids.db")
-	}
-	for kind, start := range all {
+	for _, kind := range []string{"SQLite", "Redis", "etcd", "PostgreSQL", "MariaDB"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			_, url := start(t)
+			url := kinds.Start(t, kind).URL
 			file, limit := filepath.Join(t.TempDir(), "tokens.yaml"), 1+mathrand.IntN(4)
 			text := "tokens:\n"
 			for name, more := range map[string]string{

@@ -1,13 +1,16 @@
 package databases
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/relay"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -16,9 +19,22 @@ import (
 func TestLostAnswer(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string, open func(testing.TB) database) {
 		d := open(t)
-		c := fleet.NewCutter(t, d.address)
+		var commits atomic.Pointer[string] // the next statement with this is answered into nowhere
+		var lose atomic.Bool
+		way := relay.Start(t, d.address, func(_ *relay.Conn, b []byte) []byte {
+			if word := commits.Load(); word != nil && bytes.Contains(b, []byte(*word)) {
+				commits.Store(nil)
+				lose.Store(true)
+			}
+			return b
+		}, func(_ *relay.Conn, b []byte) []byte {
+			if lose.Swap(false) {
+				return nil
+			}
+			return b
+		})
 		_, direct := connect(t, d.dsn)
-		db, st := connect(t, strings.Replace(d.dsn, d.address, servers.Address(c.Port), 1))
+		db, st := connect(t, strings.Replace(d.dsn, d.address, way.Address, 1))
 		db.SetMaxOpenConns(1)
 		words := []string{"secondnonce", "secondnonce"} // of the statement that commits: one record, and a batch
 		if kind == "MariaDB" {
@@ -31,13 +47,13 @@ func TestLostAnswer(t *testing.T) {
 				second = append(second, store.Write{Old: "a", New: record(n, "secondnonce")})
 			}
 			must(t, st.Swap(t.Context(), first)...)
-			c.Cut(word)
+			commits.Store(&word)
 			for _, err := range st.Swap(t.Context(), second) {
 				if err == nil || errors.Is(err, store.ErrLost) {
 					t.Errorf("a swap without an answer: %v", err)
 				}
 			}
-			if c.Cuts() != i+1 {
+			if commits.Load() != nil {
 				t.Fatal("nothing was cut")
 			}
 			// It was done, if perhaps a moment later: a lock of the row is

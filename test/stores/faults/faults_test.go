@@ -93,28 +93,28 @@ var faults = []fault{
 		// a client that dials again until its time is up says that
 		name: "partition: connections are refused", fits: hasLink, stops: true,
 		words: regexp.MustCompile(`refused|reset|EOF|closed|[Uu]navailable|no answer|deadline`),
-		begin: func(t testing.TB, sc *scene) func() { return sc.link.cut(t) },
+		begin: func(t testing.TB, sc *scene) func() { return sc.link.Cut(t) },
 	},
 	{
 		name: "partition: connections are refused for a minute", fits: hasLink, stops: true, words: notRenewed,
 		holds: time.Minute, long: true,
-		begin: func(t testing.TB, sc *scene) func() { return sc.link.cut(t) },
+		begin: func(t testing.TB, sc *scene) func() { return sc.link.Cut(t) },
 	},
 	{
 		name: "partition: packets vanish", fits: hasLink, stops: true, words: regexp.MustCompile(`timeout|deadline|DeadlineExceeded`),
-		begin: func(t testing.TB, sc *scene) func() { return sc.link.swallow(t, "upstream", "downstream") },
+		begin: func(t testing.TB, sc *scene) func() { return sc.link.Swallow(t, "upstream", "downstream") },
 	},
 	{
 		name: "partition: requests arrive, replies vanish", fits: hasLink, stops: true, words: regexp.MustCompile(`timeout|deadline|DeadlineExceeded`),
-		begin: func(t testing.TB, sc *scene) func() { return sc.link.swallow(t, "downstream") },
+		begin: func(t testing.TB, sc *scene) func() { return sc.link.Swallow(t, "downstream") },
 	},
 	{
 		name: "the network takes 100 ± 50 ms each way", fits: hasLink,
-		begin: func(t testing.TB, sc *scene) func() { return sc.link.delay(t, 100, 50) },
+		begin: func(t testing.TB, sc *scene) func() { return sc.link.Delay(t, 100, 50) },
 	},
 	{
 		name: "the network takes 1.5 s each way", fits: hasLink, words: regexp.MustCompile(`timeout|deadline|DeadlineExceeded`), long: true,
-		begin: func(t testing.TB, sc *scene) func() { return sc.link.delay(t, 1500, 0) },
+		begin: func(t testing.TB, sc *scene) func() { return sc.link.Delay(t, 1500, 0) },
 	},
 	{
 		name: "the store is read-only", stops: true,

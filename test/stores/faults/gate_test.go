@@ -74,6 +74,6 @@ func newGate(t testing.TB, address string, certs *servers.Certs, tooMany refusal
 func busy(n int64) func(t testing.TB, sc *scene) func() {
 	return func(t testing.TB, sc *scene) func() {
 		sc.gate.one.Store(n)
-		return sc.link.lead(t, sc.gate.address)
+		return sc.link.Lead(t, sc.gate.address)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -189,7 +190,7 @@ var refused = regexp.MustCompile(`UNLOGGED|the store was replaced|no such namesp
 // opened opens the store of a cell.
 func opened(t testing.TB, url string) (store.Store, func() error) {
 	t.Helper()
-	st, done, err := Open(t.Context(), url)
+	st, done, err := kinds.Open(url, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/relay"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -262,9 +262,8 @@ func postgresBase(t testing.TB) (string, func() func()) {
 
 func postgresReplica(t testing.TB) (string, func() func()) {
 	p, name, _ := postgres(t)
-	c := fleet.NewCutter(t, servers.Address(p.Port))
-	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", c.Port, name)
-	return url, func() func() {
+	c := relay.Start(t, servers.Address(p.Port), nil, nil)
+	return "postgres://postgres@" + c.Address + "/" + name + "?sslmode=disable", func() func() {
 		s := p.Standby(t)
 		s.SQL(t, "postgres", "ALTER SYSTEM SET primary_conninfo = ''")
 		s.SQL(t, "postgres", "SELECT pg_reload_conf()")
@@ -336,12 +335,12 @@ func mariadbFlashback(t testing.TB) (string, func() func()) {
 
 func mariadbReplica(t testing.TB) (string, func() func()) {
 	m, name, _ := mariadb(t, "--server-id=1", "--log-bin", "--sync-binlog=1")
-	c := fleet.NewCutter(t, servers.Address(m.Port))
+	c := relay.Start(t, servers.Address(m.Port), nil, nil)
 	m.SQL(t, "", "CREATE USER repl IDENTIFIED BY 'x'; GRANT REPLICATION SLAVE ON *.* TO repl")
 	r := servers.StartMariaDB(t, "--server-id=2", "--log-bin", "--sync-binlog=1", "--read-only=1")
 	r.SQL(t, "", fmt.Sprintf("CHANGE MASTER TO master_host='127.0.0.1', master_port=%d, master_user='repl', "+
 		"master_password='x', master_use_gtid=slave_pos; START SLAVE", m.Port))
-	return fmt.Sprintf("mysql://root@127.0.0.1:%d/%s", c.Port, name), func() func() {
+	return "mysql://root@" + c.Address + "/" + name, func() func() {
 		r.SQL(t, "", "SELECT MASTER_GTID_WAIT('"+m.SQL(t, "", "SELECT @@gtid_binlog_pos")+"', 60)")
 		r.SQL(t, "", "STOP SLAVE")
 		return func() {

@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/link"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -30,7 +31,7 @@ type target struct {
 	// server
 	store store.Store
 	fresh func(t testing.TB, round int) (url string) // an empty store beside the other, another one each round
-	link  *link                                      // between the workers and the server
+	link  *link.Link                                 // between the workers and the server
 	gate  *gate                                      // instead of the server, at times; nil where none refuses requests
 	disk  *disk                                      // that holds the data
 	etcd  *servers.Etcd                              // behind an API server

@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -95,7 +96,7 @@ func count(t testing.TB, tg *target) *counting {
 	}}
 	if c.sql() {
 		c.sequences = append(c.sequences, &counted{name: "bills", mode: sequence.Strict, tx: true})
-		db, _, err := Database(tg.url)
+		db, _, err := kinds.Database(tg.url, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +327,7 @@ func risen(t *testing.T, name string, calls []taken) {
 // checkBills looks for gaps among the bills, and for bills that a program
 // was told of and that are not there.
 func (c *counting) checkBills(t *testing.T) {
-	db, _, err := Database(c.url)
+	db, _, err := kinds.Database(c.url, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

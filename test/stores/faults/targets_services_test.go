@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/amazon"
+	"github.com/snowfence/snowfence/test/harness/link"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -17,11 +18,11 @@ import (
 func kubernetesTarget(t testing.TB) *target {
 	tempDir(t) // from now on all folders of this test are in this one, not on another's disk
 	k := servers.StartKubernetes(t)
-	tg := &target{kind: "Kubernetes", etcd: k.Etcd, link: newLink(t, k.Address())}
+	tg := &target{kind: "Kubernetes", etcd: k.Etcd, link: link.New(t, k.Address())}
 	namespace := k.NewNamespace(t)
-	tg.url = k.URL(t, tg.link.address, namespace)
+	tg.url = k.URL(t, tg.link.Address, namespace)
 	tg.reach(t, k.URL(t, k.Address(), namespace))
-	tg.fresh = func(t testing.TB, _ int) string { return k.URL(t, tg.link.address, k.NewNamespace(t)) }
+	tg.fresh = func(t testing.TB, _ int) string { return k.URL(t, tg.link.Address, k.NewNamespace(t)) }
 	tg.gate = newGate(t, k.Address(), k.Certs, refusal{
 		http.StatusTooManyRequests,
 		http.Header{"Content-Type": {"application/json"}, "Retry-After": {"1"}},
@@ -42,7 +43,7 @@ func dynamoTarget(t testing.TB) *target {
 	tg.fresh = func(t testing.TB, round int) string {
 		name := fmt.Sprint("round", round)
 		amazon.NewTable(t, c, name)
-		return amazon.URL("dynamodb", name, tg.link.address)
+		return amazon.URL("dynamodb", name, tg.link.Address)
 	}
 	const text = `{"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
 		"message": "The level of configured provisioned throughput for the table was exceeded."}`
@@ -54,7 +55,7 @@ func dynamoTarget(t testing.TB) *target {
 func s3Target(t testing.TB) *target {
 	tg := &target{kind: "S3"}
 	tg.fresh = func(_ testing.TB, round int) string {
-		return amazon.URL("s3", fmt.Sprint(amazon.Bucket, "/round", round), tg.link.address)
+		return amazon.URL("s3", fmt.Sprint(amazon.Bucket, "/round", round), tg.link.Address)
 	}
 	return tg.service(t, "s3", amazon.Bucket+"/store", amazon.StartS3(t), refusal{
 		http.StatusServiceUnavailable,
@@ -66,7 +67,7 @@ func s3Target(t testing.TB) *target {
 func (tg *target) service(t testing.TB, scheme, name, address string, tooMany refusal) *target {
 	t.Helper()
 	tg.reach(t, amazon.URL(scheme, name, address))
-	tg.link, tg.gate = newLink(t, address), newGate(t, address, nil, tooMany)
-	tg.url = amazon.URL(scheme, name, tg.link.address)
+	tg.link, tg.gate = link.New(t, address), newGate(t, address, nil, tooMany)
+	tg.url = amazon.URL(scheme, name, tg.link.Address)
 	return tg
 }

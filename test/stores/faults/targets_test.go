@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/test/harness/kinds"
+	"github.com/snowfence/snowfence/test/harness/link"
 	"github.com/snowfence/snowfence/test/harness/servers"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -36,7 +38,7 @@ var targets = map[string]func(t testing.TB) *target{
 // reach opens the store for the test itself.
 func (tg *target) reach(t testing.TB, url string) {
 	t.Helper()
-	st, closeStore, err := Open(t.Context(), url)
+	st, closeStore, err := kinds.Open(url, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +56,8 @@ func (tg *target) serve(t testing.TB, p *servers.Process, port int, url string, 
 	t.Helper()
 	tg.reach(t, url)
 	server := servers.Address(port)
-	tg.link = newLink(t, server)
-	through := func(url string) string { return strings.Replace(url, server, tg.link.address, 1) }
+	tg.link = link.New(t, server)
+	through := func(url string) string { return strings.Replace(url, server, tg.link.Address, 1) }
 	tg.url = through(url)
 	if fresh := tg.fresh; fresh != nil {
 		tg.fresh = func(t testing.TB, round int) string { return through(fresh(t, round)) }

@@ -23,9 +23,9 @@ const (
 
 // subject is a store to be checked.
 type subject struct {
-	open   func(t *testing.T) store.Store // of one client, with connections of its own
-	faults []fault
-	link   *link // the only one, if all connections go through it
+	open    func(t *testing.T) store.Store // of one client, with connections of its own
+	faults  []fault
+	network *network // the only one, if all connections go through it
 
 	// early means that the store shows writes to others before they are
 	// durable: see history.forgive.
@@ -57,7 +57,7 @@ func check(t *testing.T, s subject) {
 	if result, page := h.verdict(); result != porcupine.Ok {
 		t.Errorf("not linearizable (%s): see %s", result, page)
 	}
-	if s.link != nil {
+	if s.network != nil {
 		checkSilence(t, s)
 	}
 }

@@ -3,11 +3,8 @@ package linear
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,80 +15,6 @@ import (
 	"github.com/snowfence/snowfence/lease/sublet"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
-
-// gate passes connections on to a server.
-type gate struct {
-	address string
-	mu      sync.Mutex
-	open    []chan struct{} // of the connections; closed when one goes silent
-}
-
-func newGate(t *testing.T, server string) *gate {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	g := &gate{address: l.Addr().String()}
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go g.pass(client, server)
-		}
-	}()
-	return g
-}
-
-// pass copies both ways until one side ends. A silent connection swallows
-// what comes, and ends neither side.
-func (g *gate) pass(client net.Conn, server string) {
-	upstream, err := net.Dial("tcp", server)
-	if err != nil {
-		client.Close()
-		return
-	}
-	silent := make(chan struct{})
-	g.mu.Lock()
-	g.open = append(g.open, silent)
-	g.mu.Unlock()
-	for _, way := range [][2]net.Conn{{client, upstream}, {upstream, client}} {
-		go func() {
-			b := make([]byte, 32<<10)
-			for {
-				n, err := way[0].Read(b)
-				select {
-				case <-silent:
-					_, _ = io.Copy(io.Discard, way[0])
-					return
-				default:
-				}
-				if n > 0 {
-					_, _ = way[1].Write(b[:n])
-				}
-				if err != nil {
-					way[0].Close()
-					way[1].Close()
-					return
-				}
-			}
-		}()
-	}
-}
-
-// silence stops all present connections, as when a machine behind a
-// floating address vanishes. New ones work.
-func (g *gate) silence() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, c := range g.open {
-		close(c)
-	}
-	g.open = nil
-}
 
 // checkSilence has all connections of a store go silent. A lease whose ttl
 // is long is renewed soon. Then the whole network is silent, either way,
@@ -115,7 +38,7 @@ func checkSilence(t *testing.T, s subject) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	s.link.gate.silence()
+	s.network.relay.Silence()
 	fleet.Eventually(t, "a silent connection stops renewals", func() error {
 		if st := l.Status(); !st.Renewed.After(began.Add(time.Second)) {
 			return fmt.Errorf("renewed at %v, silent since %v: %w", st.Renewed, began, st.Trouble)
@@ -161,11 +84,7 @@ func checkSilence(t *testing.T, s subject) {
 		"Identity": func(ctx context.Context) error { _, err := st.Identity(ctx, "silence"); return err },
 	}
 	for _, direction := range []string{"upstream", "downstream"} {
-		poison := fmt.Sprintf(`{"name": "silence", "type": "timeout", "stream": %q, "attributes": {"timeout": 0}}`,
-			direction)
-		if _, err := s.link.proxy.Toxics.AddToxicJson(strings.NewReader(poison)); err != nil {
-			t.Fatal(err)
-		}
+		hear := s.network.Swallow(t, direction)
 		ended := make(chan string, len(calls))
 		for name, call := range calls {
 			go func() {
@@ -189,10 +108,8 @@ func checkSilence(t *testing.T, s subject) {
 		if len(failed) < 5 {
 			t.Errorf("%s is silent, and most calls succeed", direction)
 		}
-		s.link.proxy.Stop() // what was swallowed never arrives
-		if err := s.link.proxy.Toxics.RemoveToxic(t.Context(), "silence"); err != nil {
-			t.Fatal(err)
-		}
-		s.link.start(t)
+		mend := s.network.Cut(t) // what was swallowed never arrives
+		hear()
+		mend()
 	}
 }

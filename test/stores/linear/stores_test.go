@@ -1,28 +1,21 @@
 package linear
 
 import (
-	"database/sql"
 	"math/rand/v2"
 	"net"
-	"path/filepath"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
-	_ "github.com/go-sql-driver/mysql"
-	_ "github.com/jackc/pgx/v5/stdlib"
-	"github.com/redis/rueidis"
-	_ "modernc.org/sqlite"
-
-	"github.com/snowfence/snowfence/dynamostore"
-	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/redisstore"
-	"github.com/snowfence/snowfence/s3store"
-	"github.com/snowfence/snowfence/sqlstore"
-	"github.com/snowfence/snowfence/test/harness/amazon"
+	"github.com/snowfence/snowfence/test/harness/kinds"
+	"github.com/snowfence/snowfence/test/harness/link"
+	"github.com/snowfence/snowfence/test/harness/relay"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
+
+func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
 // killed is a server that is killed and started again: what it acknowledged
 // must still be there.
@@ -73,89 +66,80 @@ func listens(p *servers.Process, port int) bool {
 	return false
 }
 
-func openSQL(t *testing.T, driver, dsn string, d sqlstore.Dialect) store.Store {
-	t.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	st, err := sqlstore.New(db, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
+// network is the way of clients to a server.
+type network struct {
+	*link.Link
+	relay *relay.Relay // behind it
 }
 
-// TestSQLite has clients with databases of their own over one file, as
-// processes have.
+func newNetwork(t *testing.T, server string) network {
+	t.Helper()
+	r := relay.Start(t, server, nil, nil)
+	return network{link.New(t, r.Address), r}
+}
+
+func (n network) faults() []fault {
+	return []fault{
+		{"connections cut", func(t *testing.T, _ *history, _ *rand.Rand) { n.Cut(t)() }},
+		{"replies lost", func(t *testing.T, _ *history, rnd *rand.Rand) { n.silence(t, rnd, "downstream") }},
+		{"requests lost", func(t *testing.T, _ *history, rnd *rand.Rand) { n.silence(t, rnd, "upstream") }},
+	}
+}
+
+// silence drops all bytes of one direction for a moment, and then cuts the
+// connections. The dropped bytes never arrive.
+func (n network) silence(t *testing.T, rnd *rand.Rand, direction string) {
+	t.Helper()
+	hear := n.Swallow(t, direction)
+	pause(rnd, 60)
+	mend := n.Cut(t)
+	hear()
+	mend()
+}
+
+// TestStores has each server killed that can be: what it acknowledged must
+// still be there. Clients have connections of their own, as processes have.
+// The stand-ins of DynamoDB and S3 have their data in memory: there it is
+// about what the stores make of answers that are late, lost, or of another
+// write. What replicas of Redis may lose is no question of
+// linearizability, but known to be lost.
+func TestStores(t *testing.T) {
+	for kind, settings := range map[string][]string{
+		"PostgreSQL": {"recovery_init_sync_method=syncfs"}, // the whole folder otherwise, before it answers
+		"MariaDB":    nil, "Redis": nil, "etcd": nil, "DynamoDB": nil, "S3": nil,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := kinds.Start(t, kind, settings...)
+			n := newNetwork(t, s.Address)
+			faults := n.faults()
+			if s.Process != nil {
+				faults = append(faults, killed(s.Process, s.Port))
+			}
+			check(t, subject{
+				open:    func(t *testing.T) store.Store { return kinds.New(t, s.Through(n.Address)) },
+				network: &n, faults: faults, early: kind == "MariaDB",
+			})
+		})
+	}
+}
+
+// TestSQLite has clients with databases of their own over one file.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
-	dsn := "file:" + filepath.Join(t.TempDir(), "ids.db") + "?_pragma=busy_timeout(10000)&_txlock=immediate"
-	check(t, subject{open: func(t *testing.T) store.Store { return openSQL(t, "sqlite", dsn, sqlstore.SQLite()) }})
+	s := kinds.Start(t, "SQLite")
+	check(t, subject{open: func(t *testing.T) store.Store { return kinds.New(t, s.URL) }})
 }
 
-func TestPostgreSQL(t *testing.T) {
+// TestKubernetes kills the API server, and its etcd, too.
+func TestKubernetes(t *testing.T) {
+	k := servers.StartKubernetes(t)
 	t.Parallel()
-	p := servers.StartPostgres(t, "recovery_init_sync_method=syncfs") // the whole folder otherwise, before it answers
-	l := newLink(t, servers.Address(p.Port))
-	url := strings.Replace(p.URL(p.NewDatabase(t)), servers.Address(p.Port), l.address, 1)
+	n := newNetwork(t, k.Address())
+	url := k.URL(t, n.Address, k.NewNamespace(t))
 	check(t, subject{
-		open:   func(t *testing.T) store.Store { return openSQL(t, "pgx", url, sqlstore.PostgreSQL()) },
-		link:   l,
-		faults: append(l.faults(), killed(p.Process, p.Port)),
-	})
-}
-
-func TestMariaDB(t *testing.T) {
-	t.Parallel()
-	m := servers.StartMariaDB(t)
-	l := newLink(t, servers.Address(m.Port))
-	dsn := strings.Replace(m.DSN(m.NewDatabase(t)), servers.Address(m.Port), l.address, 1)
-	check(t, subject{
-		open:   func(t *testing.T) store.Store { return openSQL(t, "mysql", dsn, sqlstore.MySQL()) },
-		link:   l,
-		faults: append(l.faults(), killed(m.Process, m.Port)),
-		early:  true,
-	})
-}
-
-// TestRedis has a single server that syncs with each write. What replicas
-// may lose is no question of linearizability, but known to be lost.
-func TestRedis(t *testing.T) {
-	t.Parallel()
-	r := servers.StartRedis(t)
-	l := newLink(t, r.Address())
-	check(t, subject{
-		open: func(t *testing.T) store.Store {
-			t.Helper()
-			c, err := rueidis.NewClient(rueidis.ClientOption{
-				InitAddress:       []string{l.address},
-				ForceSingleClient: true, DisableCache: true,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(c.Close)
-			st, err := redisstore.New(c, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return st
-		},
-		link:   l,
-		faults: append(l.faults(), killed(r.Process, r.Port)),
-	})
-}
-
-func TestEtcd(t *testing.T) {
-	t.Parallel()
-	m := servers.StartEtcd(t)
-	l := newLink(t, servers.Address(m.Port))
-	check(t, subject{
-		open:   func(t *testing.T) store.Store { return openEtcd(t, "http://"+l.address) },
-		link:   l,
-		faults: append(l.faults(), killed(m.Process, m.Port)),
+		open:   func(t *testing.T) store.Store { return kinds.New(t, url) },
+		faults: append(n.faults(), killed(k.Process, k.Port), killed(k.Etcd.Process, k.Etcd.Port)),
 	})
 }
 
@@ -163,61 +147,14 @@ func TestEtcd(t *testing.T) {
 func TestEtcdCluster(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
-	var urls []string
+	var addresses []string
 	var faults []fault
 	for _, m := range servers.StartEtcdCluster(t, 3) {
-		l := newLink(t, servers.Address(m.Port))
-		urls = append(urls, "http://"+l.address)
+		n := newNetwork(t, servers.Address(m.Port))
+		addresses = append(addresses, n.Address)
 		faults = append(faults, killed(m.Process, m.Port))
-		faults = append(faults, l.faults()...)
+		faults = append(faults, n.faults()...)
 	}
-	check(t, subject{open: func(t *testing.T) store.Store { return openEtcd(t, urls...) }, faults: faults})
-}
-
-func openEtcd(t *testing.T, urls ...string) store.Store {
-	t.Helper()
-	st, err := etcdstore.New(servers.EtcdClientOf(t, servers.EtcdConfig(urls...)), &etcdstore.Options{Prefix: "linear"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-// TestDynamoDB and TestS3 ask stand-ins in memory, which are never killed:
-// it is about what the stores make of answers that are late, lost, or of
-// another write.
-func TestDynamoDB(t *testing.T) {
-	t.Parallel()
-	address := amazon.StartDynamoDB(t)
-	amazon.NewTable(t, amazon.DynamoDB(address, nil), "ids")
-	l := newLink(t, address)
-	check(t, subject{
-		open: func(t *testing.T) store.Store {
-			t.Helper()
-			st, err := dynamostore.New(amazon.DynamoDB(l.address, nil), "ids", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return st
-		},
-		link:   l,
-		faults: l.faults(),
-	})
-}
-
-func TestS3(t *testing.T) {
-	t.Parallel()
-	l := newLink(t, amazon.StartS3(t))
-	check(t, subject{
-		open: func(t *testing.T) store.Store {
-			t.Helper()
-			st, err := s3store.New(amazon.S3(l.address, nil), amazon.Bucket, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return st
-		},
-		link:   l,
-		faults: l.faults(),
-	})
+	url := "etcd://" + strings.Join(addresses, ",")
+	check(t, subject{open: func(t *testing.T) store.Store { return kinds.New(t, url) }, faults: faults})
 }

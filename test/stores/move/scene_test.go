@@ -277,14 +277,14 @@ func (s *scene) note(i int, kind, what string) {
 	s.counts[i][kind]++
 }
 
-// kinds are what programs of a store make.
-var kinds = []string{"IDs", "IDs for the past", "fast", "dense", "strict", "days"}
+// products are what programs of a store make.
+var products = []string{"IDs", "IDs for the past", "fast", "dense", "strict", "days"}
 
 // alive waits until the programs of a store make more of each kind.
 func (s *scene) alive(i int, also ...string) {
 	s.t.Helper()
 	before := s.counted(i)
-	for _, kind := range append(also, kinds...) {
+	for _, kind := range append(also, products...) {
 		s.await(i, before, kind)
 	}
 }
@@ -372,7 +372,7 @@ func (s *scene) servedAlive() {
 // moved, and checks that they make nothing more.
 func (s *scene) gone(i int) {
 	s.t.Helper()
-	for _, kind := range kinds {
+	for _, kind := range products {
 		for start := time.Now(); ; wait(s.ctx, 20*time.Millisecond) {
 			s.mu.Lock()
 			err := s.why[i][kind]
@@ -388,7 +388,7 @@ func (s *scene) gone(i int) {
 	wait(s.ctx, 2*ttl)
 	before := s.counted(i)
 	wait(s.ctx, ttl)
-	for _, kind := range kinds {
+	for _, kind := range products {
 		if n := s.counted(i)[kind] - before[kind]; n > 0 {
 			s.t.Errorf("programs of %s made %d %s after the move", s.stores[i].Name, n, kind)
 		}

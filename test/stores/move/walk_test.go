@@ -108,7 +108,7 @@ func (w *walk) leg() {
 		w.start(theServer)
 	}
 	before := w.counted(target)
-	for _, kind := range kinds {
+	for _, kind := range products {
 		if kind != "IDs for the past" || !w.lost {
 			w.await(target, before, kind)
 		}

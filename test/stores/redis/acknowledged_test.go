@@ -18,6 +18,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/relay"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -117,16 +118,22 @@ func TestLostReply(t *testing.T) {
 	for _, o := range []*redisstore.Options{nil, {Replicas: 1, Timeout: shared.Patience()}} {
 		t.Run(fmt.Sprint("dedicated ", o != nil), func(t *testing.T) {
 			r.Do(t, "FLUSHALL")
-			way := newRelay(t, r.Address())
+			var lose atomic.Bool
+			way := relay.Start(t, r.Address(), nil, func(_ *relay.Conn, reply []byte) []byte {
+				if lose.Swap(false) {
+					return nil
+				}
+				return reply
+			})
 			st := newStore(t, client(t, rueidis.ClientOption{
-				InitAddress:       []string{way.address()},
+				InitAddress:       []string{way.Address},
 				ForceSingleClient: true,
 			}), o)
 			one, two := record(1, 1), record(1, 2)
 			if err := st.Swap(t.Context(), []store.Write{{New: one}})[0]; err != nil {
 				t.Fatal(err)
 			}
-			way.deafen()
+			lose.Store(true)
 			if err := st.Swap(short(t), []store.Write{{Old: one.Nonce, New: two}})[0]; known(err) {
 				t.Errorf("a swap without an answer: %v", err)
 			}
@@ -167,20 +174,19 @@ func TestWaitAOF(t *testing.T) {
 	version := regexp.MustCompile(`redis_version:[0-9.]+`)
 	var reply atomic.Pointer[string]
 	var asked atomic.Int64
-	way := newRelay(t, r.Address())
-	way.answer = func(b []byte) []byte {
+	way := relay.Start(t, r.Address(), func(c *relay.Conn, b []byte) []byte {
 		if !strings.Contains(string(b), "$7\r\nWAITAOF\r\n$1\r\n1\r\n$1\r\n1\r\n$2\r\n50\r\n") {
-			return nil
+			return b
 		}
 		asked.Add(1)
-		return []byte(*reply.Load())
-	}
-	way.alter = func(b []byte) []byte {
+		_, _ = c.Client.Write([]byte(*reply.Load()))
+		return []byte{} // the server is not asked
+	}, func(_ *relay.Conn, b []byte) []byte {
 		return version.ReplaceAllFunc(b, func(v []byte) []byte { return []byte("redis_version:7.2.9999999")[:len(v)] })
-	}
+	})
 	say := func(text string) { reply.Store(&text) }
 	say("*2\r\n:1\r\n:1\r\n")
-	c := client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true})
+	c := client(t, rueidis.ClientOption{InitAddress: []string{way.Address}, ForceSingleClient: true})
 	st := newStore(t, c, &redisstore.Options{AOF: true, Replicas: 1, Timeout: 50 * time.Millisecond})
 	last := record(1, 1)
 	if err := st.Swap(t.Context(), []store.Write{{New: last}})[0]; err != nil {

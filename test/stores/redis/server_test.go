@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 
 	"github.com/redis/rueidis"
+	"github.com/snowfence/snowfence/test/harness/relay"
 )
 
 // TestIdentity changes what may have rolled the data back, and what has
@@ -100,13 +101,13 @@ func TestEviction(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// A server that comes later is looked at too.
-	way := newRelay(t, r.Address())
+	way := relay.Start(t, r.Address(), nil, nil)
 	st = newStore(t,
-		client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}), nil)
+		client(t, rueidis.ClientOption{InitAddress: []string{way.Address}, ForceSingleClient: true}), nil)
 	if err := st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Fatal(err)
 	}
-	way.turn(servers.StartRedis(t, "--maxmemory-policy", "volatile-ttl").Address())
+	way.Turn(servers.StartRedis(t, "--maxmemory-policy", "volatile-ttl").Address())
 	_, err = st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}})
 	refused("Get", err)
 }

@@ -2,116 +2,16 @@ package scale
 
 import (
 	"context"
-	"io"
-	"net"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/redisstore"
-	"github.com/snowfence/snowfence/sqlstore"
-	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/kinds"
+	"github.com/snowfence/snowfence/test/harness/relay"
 )
-
-// wire passes connections on to a server, and counts the bytes of both
-// directions.
-type wire struct {
-	net.Listener
-	bytes atomic.Int64
-}
-
-func newWire(t testing.TB, server string) *wire {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &wire{Listener: l}
-	var all sync.WaitGroup
-	t.Cleanup(func() { l.Close(); all.Wait() })
-	all.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", server)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			all.Go(func() { w.copy(far, client) })
-			all.Go(func() { w.copy(client, far) })
-		}
-	})
-	return w
-}
-
-func (w *wire) copy(to, from net.Conn) {
-	defer to.Close()
-	defer from.Close()
-	_, _ = io.Copy(io.MultiWriter(to, w), from) // it ends with either end
-}
-
-func (w *wire) Write(b []byte) (int, error) {
-	w.bytes.Add(int64(len(b)))
-	return len(b), nil
-}
-
-// through are the stores that other machines reach, opened through a wire.
-var through = []struct {
-	name string
-	open func(t testing.TB) (store.Store, *wire)
-}{
-	{"PostgreSQL", func(t testing.TB) (store.Store, *wire) {
-		p := servers.StartPostgres(t)
-		server := servers.Address(p.Port)
-		w := newWire(t, server)
-		url := strings.Replace(p.URL(p.NewDatabase(t)), server, w.Addr().String(), 1)
-		return overSQL(t, "pgx", url, sqlstore.PostgreSQL()), w
-	}},
-	{"MariaDB", func(t testing.TB) (store.Store, *wire) {
-		m := servers.StartMariaDB(t)
-		server := servers.Address(m.Port)
-		w := newWire(t, server)
-		dsn := strings.Replace(m.DSN(m.NewDatabase(t)), server, w.Addr().String(), 1)
-		return overSQL(t, "mysql", dsn, sqlstore.MySQL()), w
-	}},
-	{"etcd", func(t testing.TB) (store.Store, *wire) {
-		e := servers.StartEtcd(t)
-		w := newWire(t, servers.Address(e.Port))
-		c := servers.EtcdClientOf(t, servers.EtcdConfig("http://"+w.Addr().String()))
-		st, err := etcdstore.New(c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return st, w
-	}},
-	{"Redis", func(t testing.TB) (store.Store, *wire) {
-		r := servers.StartRedis(t)
-		w := newWire(t, r.Address())
-		c, err := rueidis.NewClient(rueidis.ClientOption{
-			InitAddress: []string{w.Addr().String()}, ForceSingleClient: true, DisableCache: true,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(c.Close)
-		st, err := redisstore.New(c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return st, w
-	}},
-}
 
 // calls counts what a lease asks of its store.
 type calls struct {
@@ -138,10 +38,16 @@ func (c *calls) Swap(ctx context.Context, writes []store.Write) []error {
 // receives while it is renewed b.N times. docs/choose/regions.md has its
 // figures.
 func BenchmarkBytes(b *testing.B) {
-	for _, k := range through {
-		b.Run(k.name, func(b *testing.B) {
-			st, w := k.open(b)
-			c := &calls{Store: st}
+	for _, kind := range []string{"PostgreSQL", "MariaDB", "etcd", "Redis"} {
+		b.Run(kind, func(b *testing.B) {
+			server := kinds.Start(b, kind)
+			var passed atomic.Int64
+			count := func(_ *relay.Conn, b []byte) []byte {
+				passed.Add(int64(len(b)))
+				return b
+			}
+			way := relay.Start(b, server.Address, count, count)
+			c := &calls{Store: kinds.New(b, server.Through(way.Address))}
 			s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
 			if err != nil {
 				b.Fatal(err)
@@ -157,10 +63,10 @@ func BenchmarkBytes(b *testing.B) {
 				}
 			}
 			until(renewed() + 2) // the first ones prepare statements
-			bytes, reads, writes := w.bytes.Load(), c.reads.Load(), renewed()
+			bytes, reads, writes := passed.Load(), c.reads.Load(), renewed()
 			until(writes + int64(max(b.N, 20)))
 			n := float64(renewed() - writes)
-			b.ReportMetric(float64(w.bytes.Load()-bytes)/n, "bytes/renewal")
+			b.ReportMetric(float64(passed.Load()-bytes)/n, "bytes/renewal")
 			b.ReportMetric(float64(c.reads.Load()-reads)/n, "reads/renewal")
 			b.ReportMetric(0, "ns/op")
 			if err := l.Shutdown(b.Context()); err != nil {

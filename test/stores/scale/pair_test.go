@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,39 +15,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/servers"
-
-	"github.com/snowfence/snowfence/etcdstore"
 )
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
-
-// shared are the stores that two servers share.
-var shared = []struct {
-	name string
-	open func(t testing.TB) (url string, st store.Store, server *servers.Process)
-}{
-	{"SQLite", func(t testing.TB) (string, store.Store, *servers.Process) {
-		file := filepath.Join(t.TempDir(), "ids.db")
-		return "sqlite:" + file, overSQL(t, "sqlite", "file:"+file+
-			"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_txlock=immediate", sqlstore.SQLite()), nil
-	}},
-	{"PostgreSQL", func(t testing.TB) (string, store.Store, *servers.Process) {
-		p := servers.StartPostgres(t)
-		url := p.URL(p.NewDatabase(t))
-		return url, overSQL(t, "pgx", url, sqlstore.PostgreSQL()), p.Process
-	}},
-	{"etcd", func(t testing.TB) (string, store.Store, *servers.Process) {
-		e := servers.StartEtcd(t)
-		st, err := etcdstore.New(servers.EtcdClient(t, e), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return "etcd://" + servers.Address(e.Port), st, e.Process
-	}},
-}
 
 // pair is two servers over one store.
 type pair struct {

@@ -27,7 +27,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/test/stores/faults"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 )
 
 func main() {
@@ -74,7 +74,7 @@ func leased(ctx context.Context, url, namespace string, s *snowfence.Scheme, o *
 		err := func() (err error) {
 			opening, cancel := context.WithTimeout(ctx, 2*time.Minute)
 			defer cancel()
-			if st, closeStore, err = faults.Open(opening, url); err != nil {
+			if st, closeStore, err = kinds.Open(url, time.Second); err != nil {
 				return err
 			}
 			if l, err = lease.Open(opening, st, namespace, s, o); err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
-	"github.com/snowfence/snowfence/test/stores/faults"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 )
 
 // patience is how long a call may take: shorter than most faults last.
@@ -106,7 +106,7 @@ func opener(ctx context.Context, url, name string) (func(context.Context) (numbe
 		}
 		return func(ctx context.Context) (numbering, error) { return c.Sequence(ctx, name) }, c.Close, nil
 	}
-	st, closeStore, err := faults.Open(ctx, url)
+	st, closeStore, err := kinds.Open(url, time.Second)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +115,7 @@ func opener(ctx context.Context, url, name string) (func(context.Context) (numbe
 }
 
 func bills(ctx context.Context, url, name string) error {
-	db, dialect, err := faults.Database(url)
+	db, dialect, err := kinds.Database(url, time.Second)
 	if err != nil {
 		return err
 	}

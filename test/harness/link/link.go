@@ -1,6 +1,5 @@
-//go:build linux
-
-package faults
+// Package link hurts the network between clients and a server.
+package link
 
 import (
 	"context"
@@ -13,17 +12,19 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// link is the network between workers and a server.
-type link struct {
-	address string // where workers connect to
-	proxy   *toxiproxy.Proxy
+// A Link is the network between clients and a server.
+type Link struct {
+	Address string // where clients connect to
+
+	proxy *toxiproxy.Proxy
 }
 
-func newLink(t testing.TB, server string) *link {
+// New makes a link to the address of a server. It ends with the test.
+func New(t testing.TB, server string) *Link {
 	t.Helper()
-	l := &link{address: servers.Address(servers.Ports(t, 1)[0])}
+	l := &Link{Address: servers.Address(servers.Ports(t, 1)[0])}
 	s := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	l.proxy = toxiproxy.NewProxy(s, "link", l.address, server)
+	l.proxy = toxiproxy.NewProxy(s, "link", l.Address, server)
 	if err := s.Collection.Add(l.proxy, true); err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +32,8 @@ func newLink(t testing.TB, server string) *link {
 	return l
 }
 
-// cut ends all connections and refuses new ones.
-func (l *link) cut(t testing.TB) (mend func()) {
+// Cut ends all connections and refuses new ones.
+func (l *Link) Cut(t testing.TB) (mend func()) {
 	t.Helper()
 	l.proxy.Stop()
 	return func() {
@@ -42,8 +43,8 @@ func (l *link) cut(t testing.TB) (mend func()) {
 	}
 }
 
-// lead lets connections go to another address.
-func (l *link) lead(t testing.TB, to string) (back func()) {
+// Lead lets connections go to another address.
+func (l *Link) Lead(t testing.TB, to string) (back func()) {
 	t.Helper()
 	change := func(to string) (from string) {
 		l.proxy.Stop()
@@ -57,20 +58,20 @@ func (l *link) lead(t testing.TB, to string) (back func()) {
 	return func() { change(from) }
 }
 
-// swallow lets packets vanish: "upstream" the requests, "downstream" the
+// Swallow lets packets vanish: "upstream" the requests, "downstream" the
 // replies. Connections stay open.
-func (l *link) swallow(t testing.TB, directions ...string) (mend func()) {
+func (l *Link) Swallow(t testing.TB, directions ...string) (mend func()) {
 	t.Helper()
 	return l.poison(t, "timeout", `{"timeout": 0}`, directions)
 }
 
-// delay lets packets take a while, each way.
-func (l *link) delay(t testing.TB, ms, jitter int) (mend func()) {
+// Delay lets packets take a while, each way.
+func (l *Link) Delay(t testing.TB, ms, jitter int) (mend func()) {
 	t.Helper()
 	return l.poison(t, "latency", fmt.Sprintf(`{"latency": %d, "jitter": %d}`, ms, jitter), []string{"upstream", "downstream"})
 }
 
-func (l *link) poison(t testing.TB, kind, attributes string, directions []string) (mend func()) {
+func (l *Link) poison(t testing.TB, kind, attributes string, directions []string) (mend func()) {
 	t.Helper()
 	var names []string
 	for _, d := range directions {

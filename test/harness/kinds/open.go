@@ -1,11 +1,9 @@
-// Package faults hurts real stores and real processes while they make IDs,
-// collects what all processes made, and audits it. The package is its
-// tests. The rest is shared with the program in holder, which uses the
-// library as a user's program would.
-package faults
+// Package kinds starts stores of all kinds, and opens them as a program of
+// a user would.
+package kinds
 
 import (
-	"context"
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -29,35 +27,41 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Open opens the store that a URL names, as a program of a user would, and
-// returns the function that closes it.
-func Open(_ context.Context, rawURL string) (store.Store, func() error, error) {
+// Open opens the store that a URL names, and returns the function that
+// closes it. Its calls take as long as a timeout; 0 is the default.
+func Open(rawURL string, timeout time.Duration) (store.Store, func() error, error) {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	switch scheme {
 	case "sqlite", "postgres", "mysql":
-		db, dialect, err := Database(rawURL)
+		db, dialect, err := Database(rawURL, timeout)
 		if err != nil {
 			return nil, nil, err
 		}
-		return overSQL(db, dialect)
+		st, err := sqlstore.New(db, dialect)
+		if err != nil {
+			return nil, nil, errors.Join(err, db.Close())
+		}
+		return st, db.Close, nil
 	case "redis", "redis+sentinel":
 		return overRedis(rawURL)
 	case "etcd":
-		return overEtcd(rawURL)
+		return overEtcd(rawURL, timeout)
 	case "kubernetes", "dynamodb", "s3":
-		st, err := overService(rawURL)
+		st, err := overService(rawURL, timeout)
 		return st, func() error { return nil }, err
 	}
 	return nil, nil, fmt.Errorf("there is no kind of store called %q", scheme)
 }
 
-// Database opens the SQL database that a URL names.
-func Database(rawURL string) (*sql.DB, sqlstore.Dialect, error) {
+// Database opens the SQL database that a URL names. SQLite waits for its
+// lock as long as a timeout.
+func Database(rawURL string, timeout time.Duration) (*sql.DB, sqlstore.Dialect, error) {
 	scheme, rest, _ := strings.Cut(rawURL, ":")
 	switch scheme {
 	case "sqlite":
+		busy := cmp.Or(timeout, 100*time.Second).Milliseconds()
 		dsn := url.URL{Scheme: "file", Path: rest, RawQuery: url.Values{
-			"_pragma": {"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(FULL)"},
+			"_pragma": {fmt.Sprintf("busy_timeout(%d)", busy), "journal_mode(WAL)", "synchronous(FULL)"},
 			"_txlock": {"immediate"},
 		}.Encode()}
 		db, err := sql.Open("sqlite", dsn.String())
@@ -108,7 +112,7 @@ func overRedis(rawURL string) (store.Store, func() error, error) {
 	return st, func() error { c.Close(); return nil }, nil
 }
 
-func overEtcd(rawURL string) (store.Store, func() error, error) {
+func overEtcd(rawURL string, timeout time.Duration) (store.Store, func() error, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, nil, err
@@ -117,7 +121,7 @@ func overEtcd(rawURL string) (store.Store, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := etcdstore.New(c, &etcdstore.Options{Prefix: strings.Trim(u.Path, "/"), Timeout: time.Second})
+	st, err := etcdstore.New(c, &etcdstore.Options{Prefix: strings.Trim(u.Path, "/"), Timeout: timeout})
 	if err != nil {
 		return nil, nil, errors.Join(err, c.Close())
 	}
@@ -125,7 +129,7 @@ func overEtcd(rawURL string) (store.Store, func() error, error) {
 }
 
 // overService opens a store behind a service that others run.
-func overService(rawURL string) (store.Store, error) {
+func overService(rawURL string, timeout time.Duration) (store.Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, err
@@ -133,9 +137,9 @@ func overService(rawURL string) (store.Store, error) {
 	address := strings.TrimPrefix(u.Query().Get("endpoint"), "http://")
 	switch u.Scheme {
 	case "dynamodb":
-		return dynamostore.New(amazon.DynamoDB(address, nil), u.Host, &dynamostore.Options{Timeout: time.Second})
+		return dynamostore.New(amazon.DynamoDB(address, nil), u.Host, &dynamostore.Options{Timeout: timeout})
 	case "s3":
-		o := &s3store.Options{Prefix: strings.Trim(u.Path, "/") + "/", Timeout: time.Second}
+		o := &s3store.Options{Prefix: strings.Trim(u.Path, "/") + "/", Timeout: timeout}
 		return s3store.New(amazon.S3(address, nil), u.Host, o)
 	}
 	config, err := kubestore.Kubeconfig(u.Query().Get("kubeconfig"))
@@ -143,14 +147,5 @@ func overService(rawURL string) (store.Store, error) {
 		return nil, err
 	}
 	config.Namespace = strings.Trim(u.Path, "/")
-	return kubestore.New(config, &kubestore.Options{Timeout: time.Second})
-}
-
-func overSQL(db *sql.DB, d sqlstore.Dialect) (store.Store, func() error, error) {
-	st, err := sqlstore.New(db, d)
-	if err != nil {
-		_ = db.Close() // the first error is the one to tell
-		return nil, nil, err
-	}
-	return st, db.Close, nil
+	return kubestore.New(config, &kubestore.Options{Timeout: timeout})
 }
