@@ -2,8 +2,6 @@ package clib
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,14 +55,8 @@ func TestPreload(t *testing.T) {
 			all := map[string]bool{}
 			for len(all) < 500 {
 				var text string
-				fleet.Eventually(t, "an answer", func() error {
-					r, err := http.Get("http://" + address)
-					if err != nil {
-						return err
-					}
-					defer r.Body.Close()
-					data, err := io.ReadAll(r.Body)
-					text = string(data)
+				fleet.Eventually(t, "an answer", func() (err error) {
+					text, err = servers.Get(t.Context(), "http://"+address)
 					return err
 				})
 				if !strings.Contains(text, c.want) {

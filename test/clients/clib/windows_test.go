@@ -2,7 +2,6 @@ package clib
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,11 +39,8 @@ func TestWindows(t *testing.T) {
 	serve := servers.Start(t, "serve", servers.Program(t, servers.Snowfence),
 		[]string{"serve", "--store", url, "--http", address, "--resp", ""}, nil)
 	serve.Ready(t, func() error {
-		res, err := http.Get("http://" + address + "/v1/default/next")
-		if err != nil {
-			return err
-		}
-		return res.Body.Close()
+		_, err := servers.Get(t.Context(), "http://"+address+"/v1/default/next")
+		return err
 	})
 	linux := start(t, check(t), "rings", url, "", "4")
 	prefix := t.TempDir()

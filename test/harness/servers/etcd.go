@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,16 +80,10 @@ func StartEtcdTLS(t testing.TB, c *Certs) string {
 // Healthy returns nil when the member knows a leader and can commit. The
 // health page needs neither TLS nor a user.
 func (e *Etcd) Healthy() error {
-	c := http.Client{Timeout: 10 * time.Second}
-	resp, err := c.Get(e.URL() + "/health")
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return errors.New(resp.Status)
-	}
-	return nil
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, err := Get(ctx, e.URL()+"/health")
+	return err
 }
 
 // AwaitHealthy waits until the member is healthy.

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -98,23 +99,14 @@ func (k *Kubernetes) writeFile(t testing.TB, name, text string) (path string) {
 // Ask sends a request as the administrator, and stores the answer if that
 // is not nil.
 func (k *Kubernetes) Ask(method, path, body string, answer *bytes.Buffer) error {
-	req, err := http.NewRequest(method, "https://"+k.Address()+path, strings.NewReader(body))
+	_, text, err := Ask(context.Background(), k.admin, method, "https://"+k.Address()+path, body,
+		"Authorization: Bearer admin", "Content-Type: application/json")
 	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer admin")
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := k.admin.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	var text bytes.Buffer
-	if _, err = text.ReadFrom(resp.Body); err == nil && resp.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, text.String())
+		err = fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if answer != nil {
-		*answer = text
+		answer.Reset()
+		answer.WriteString(text)
 	}
 	return err
 }

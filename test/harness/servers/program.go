@@ -1,8 +1,6 @@
 package servers
 
 import (
-	"errors"
-	"net/http"
 	"os"
 	"os/exec"
 	"path"
@@ -42,14 +40,8 @@ func Serve(t testing.TB, store string, args ...string) (p *Process, address stri
 		"serve", "--store", store, "--http", address, "--resp", "",
 	}, args...), []string{"HOME=" + t.TempDir()})
 	p.Ready(t, func() error {
-		res, err := http.Get("http://" + address + "/healthz")
-		if err != nil {
-			return err
-		}
-		if res.StatusCode != http.StatusOK {
-			err = errors.New(res.Status)
-		}
-		return errors.Join(err, res.Body.Close())
+		_, err := Get(t.Context(), "http://"+address+"/healthz")
+		return err
 	})
 	return p, address
 }

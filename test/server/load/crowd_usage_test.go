@@ -3,8 +3,6 @@ package load
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -12,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
 var said = []*regexp.Regexp{
@@ -41,16 +41,11 @@ func (s *crowded) addresses() error {
 // ask gets a page of the admin address.
 func (s *crowded) ask(t testing.TB, path string) string {
 	t.Helper()
-	res, err := http.Get("http://" + s.admin + path)
+	page, err := servers.Get(t.Context(), "http://"+s.admin+path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatal(path, res.Status, err)
-	}
-	return string(b)
+	return page
 }
 
 // number is the first number behind a text.

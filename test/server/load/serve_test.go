@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -38,18 +37,10 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 		p.servers[i], p.http[i] = servers.Serve(t, store)
 		addresses = append(addresses, "http://"+p.http[i])
 	}
-	body := strings.NewReader(fmt.Sprintf(`{"layout":%q,"max_ttl":"60s"}`, p.scheme.Layout().String()))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, addresses[0]+"/v1/"+namespace, body)
+	body := fmt.Sprintf(`{"layout":%q,"max_ttl":"60s"}`, p.scheme.Layout().String())
+	_, _, err = servers.Ask(t.Context(), http.DefaultClient, http.MethodPut, addresses[0]+"/v1/"+namespace, body)
 	if err != nil {
 		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusCreated {
-		t.Fatal("making the namespace:", res.Status)
 	}
 	c, err := remote.Dial(addresses, &remote.Options{Timeout: 30 * time.Second}) // a busy machine is no trouble
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -94,21 +93,9 @@ func TestComposeFile(t *testing.T) {
 		TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true,
 	}}
 	ask := func(address, path string) (string, error) {
-		req, err := http.NewRequestWithContext(ctx, "GET", "https://"+address+path, nil)
-		if err != nil {
-			return "", err
-		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		res, err := client.Do(req)
-		if err != nil {
-			return "", err
-		}
-		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
-		if err == nil && res.StatusCode != http.StatusOK {
-			err = fmt.Errorf("%s: %s", res.Status, text)
-		}
-		return string(text), err
+		_, text, err := servers.Ask(ctx, client, http.MethodGet, "https://"+address+path, "",
+			"Authorization: Bearer "+token)
+		return text, err
 	}
 	var addresses []string
 	var processes []*servers.Process

@@ -1,9 +1,9 @@
 package program
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -63,14 +63,9 @@ func TestStoreComesLater(t *testing.T) {
 // answers returns an error unless a URL has the status, and the text in its
 // answer.
 func answers(url string, status int, text string) error {
-	res, err := http.Get(url)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != status || !strings.Contains(string(body), text) {
-		return fmt.Errorf("%s: %d, %.300s, %w", url, res.StatusCode, body, err)
+	got, body, err := servers.Ask(context.Background(), http.DefaultClient, http.MethodGet, url, "")
+	if got != status || !strings.Contains(body, text) {
+		return fmt.Errorf("%s: %d, %.300s, %w", url, got, body, err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -63,21 +62,9 @@ func TestChangedPassword(t *testing.T) {
 			p, at := servers.Serve(t, url, "--ttl", "1s")
 			makes := func(namespace string) func() error {
 				return func() error {
-					req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+at+"/v1/"+namespace,
-						strings.NewReader("{}"))
-					if err != nil {
-						return err
-					}
-					req.Header.Set("Content-Type", "application/json")
-					res, err := http.DefaultClient.Do(req)
-					if err != nil {
-						return err
-					}
-					defer res.Body.Close()
-					if res.StatusCode/100 != 2 {
-						return errors.New(res.Status)
-					}
-					return nil
+					_, _, err := servers.Ask(t.Context(), http.DefaultClient, http.MethodPut,
+						"http://"+at+"/v1/"+namespace, "{}", "Content-Type: application/json")
+					return err
 				}
 			}
 			p.Ready(t, makes("before"))

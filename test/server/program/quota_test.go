@@ -1,7 +1,6 @@
 package program
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
@@ -104,25 +103,16 @@ func (q quota) call(token, method string, body map[string]any, answer any) bool 
 	if err != nil {
 		q.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(q.Context(), http.MethodPost, q.base+method, bytes.NewReader(b))
-	if err != nil {
-		q.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		q.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode == http.StatusTooManyRequests {
+	status, text, err := servers.Ask(q.Context(), http.DefaultClient, http.MethodPost, q.base+method, string(b),
+		"Content-Type: application/json", "Authorization: Bearer "+token)
+	if status == http.StatusTooManyRequests {
 		return false
 	}
-	if res.StatusCode != http.StatusOK {
-		q.Fatal(method, res.Status)
+	if err != nil {
+		q.Fatal(method, err)
 	}
 	if answer != nil {
-		err = json.NewDecoder(res.Body).Decode(answer)
+		err = json.Unmarshal([]byte(text), answer)
 	}
 	if err != nil {
 		q.Fatal(err)

@@ -1,10 +1,7 @@
 package program
 
 import (
-	"cmp"
 	"context"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,7 +14,6 @@ import (
 
 var (
 	request = regexp.MustCompile(`(?m)^    \$ (curl|redis-cli) (.*)\n((?:    [^$\n].*\n)+)`)
-	word    = regexp.MustCompile(`'[^']*'|\S+`)
 	made    = regexp.MustCompile(`[0-9]{15,19}`)
 )
 
@@ -43,7 +39,7 @@ func TestStartServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 	defer cancel()
 	server.Ready(t, func() error {
-		_, err := curl(ctx, []string{"http://" + web + "/v1/default/next"})
+		_, err := servers.Get(ctx, "http://"+web+"/v1/default/next")
 		return err
 	})
 
@@ -75,16 +71,13 @@ func TestStartServer(t *testing.T) {
 			continue // the ticket of a page is of another server
 		}
 		n++
-		args := word.FindAllString(m[2], -1)
-		for i := range args {
-			args[i] = strings.Trim(args[i], "'")
-		}
 		var got string
 		if m[1] == "curl" {
-			got, err = curl(ctx, args)
+			got, err = servers.Curl(ctx, m[2])
 		} else {
+			args := append([]string{"--no-raw"}, strings.Fields(m[2])...)
 			var out []byte
-			out, err = exec.CommandContext(ctx, redis, append([]string{"--no-raw"}, args...)...).CombinedOutput()
+			out, err = exec.CommandContext(ctx, redis, args...).CombinedOutput()
 			got = string(out)
 		}
 		if err != nil || !same(got, m[3]) {
@@ -112,39 +105,4 @@ func same(got, page string) bool {
 		got = got[at+len(part):]
 	}
 	return got == ""
-}
-
-// curl does what the program of this name does with -H, -d, -X and an
-// address.
-func curl(ctx context.Context, args []string) (string, error) {
-	method, asked, body, url := http.MethodGet, "", "", ""
-	header := http.Header{}
-	for i := 0; i < len(args); i++ {
-		switch args[i] {
-		case "-H":
-			i++
-			name, value, _ := strings.Cut(args[i], ": ")
-			header.Set(name, value)
-		case "-d":
-			i++
-			method, body = cmp.Or(asked, http.MethodPost), args[i]
-		case "-X":
-			i++
-			method, asked = args[i], args[i]
-		default:
-			url = args[i]
-		}
-	}
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	req.Header = header
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	return string(answer), err
 }

@@ -6,9 +6,7 @@ package wires
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -57,13 +55,9 @@ func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...
 		"--resp", s.resp, "--tokens", tokens, "--max-wait", "1m", // a busy disk answers late
 	}, args...), []string{"HOME=" + dir})
 	s.Ready(t, func() error {
-		res, err := client.Get(scheme + "://" + s.http + "/healthz")
+		_, _, err := servers.Ask(t.Context(), client, http.MethodGet, scheme+"://"+s.http+"/healthz", "")
 		if err != nil {
 			return err
-		}
-		defer res.Body.Close()
-		if res.StatusCode != http.StatusOK {
-			return errors.New(res.Status)
 		}
 		c, err := net.Dial("tcp", s.resp) // it listens later
 		if err != nil {
@@ -78,22 +72,12 @@ func (s *served) do(t *testing.T, method, path, body string) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.http+path, strings.NewReader(body))
-	if err != nil {
+	status, text, err := servers.Ask(ctx, http.DefaultClient, method, "http://"+s.http+path, body,
+		"Authorization: Bearer "+secret, "Content-Type: application/json")
+	if status == 0 {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+secret)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(b)
+	return status, text
 }
 
 // one starts a server with an embedded file, which has the namespace

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"github.com/snowfence/snowfence/test/harness/servers"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
@@ -50,24 +51,19 @@ func (d *day) callers(t testing.TB) string {
 }
 
 func askHTTP(ctx context.Context, d *day) (kind, text string) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.web+"/v1/"+namespace+"/next", nil)
-	if err != nil {
-		return err.Error(), ""
-	}
-	req.Header.Set("Authorization", "Bearer "+caller)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	status, answered, err := servers.Ask(ctx, http.DefaultClient, http.MethodGet,
+		"http://"+d.web+"/v1/"+namespace+"/next", "", "Authorization: Bearer "+caller)
+	if status == 0 {
 		return "no answer", ""
 	}
-	defer resp.Body.Close()
 	var answer struct{ Detail string }
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+	if err := json.Unmarshal([]byte(answered), &answer); err != nil {
 		return err.Error(), ""
 	}
-	if resp.StatusCode == http.StatusOK {
+	if err == nil {
 		return "IDs", ""
 	}
-	return fmt.Sprint(resp.StatusCode), answer.Detail
+	return fmt.Sprint(status), answer.Detail
 }
 
 // joint is where a word of a code ends.

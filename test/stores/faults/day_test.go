@@ -4,9 +4,9 @@ package faults
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -213,16 +213,11 @@ var quick = http.Client{Timeout: 5 * time.Second}
 
 // ask asks the admin address.
 func (d *day) ask(path string) string {
-	resp, err := quick.Get("http://" + d.manage + path)
-	if err != nil {
+	status, text, _ := servers.Ask(context.Background(), &quick, http.MethodGet, "http://"+d.manage+path, "")
+	if status == 0 {
 		return "no answer"
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return "no answer"
-	}
-	return fmt.Sprintf("%d %s", resp.StatusCode, strings.TrimSpace(string(text)))
+	return fmt.Sprintf("%d %s", status, strings.TrimSpace(text))
 }
 
 func (d *day) ready() string {

@@ -3,10 +3,8 @@
 package faults
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -278,21 +276,13 @@ func server(t testing.TB, url string) (func() bool, func() (snowfence.Grant, err
 		body, _ := json.Marshal(map[string]any{
 			"namespace": cell, "label": "worker", "ttl": fmt.Sprintf("%.0fs", ahead.Seconds()), "node": strconv.Itoa(victim),
 		})
-		resp, err := http.Post("http://"+address+"/snowfence.v1.LeaseService/Acquire", "application/json",
-			bytes.NewReader(body))
-		if err != nil {
-			return g, err
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err == nil && resp.StatusCode != http.StatusOK {
-			err = fmt.Errorf("%s: %s", resp.Status, text)
-		}
+		_, text, err := servers.Ask(t.Context(), http.DefaultClient, http.MethodPost,
+			"http://"+address+"/snowfence.v1.LeaseService/Acquire", string(body), "Content-Type: application/json")
 		if err != nil {
 			return g, err
 		}
 		var a struct{ From, Until string }
-		err = json.Unmarshal(text, &a)
+		err = json.Unmarshal([]byte(text), &a)
 		g.From, _ = strconv.ParseInt(a.From, 10, 64)
 		g.Until, _ = strconv.ParseInt(a.Until, 10, 64)
 		return g, err

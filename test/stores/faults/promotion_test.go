@@ -4,7 +4,6 @@ package faults
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -30,24 +29,13 @@ func (p *pair) ask(server int) {
 	client := http.Client{Timeout: 5 * time.Second}
 	for p.Context().Err() == nil {
 		time.Sleep(2 * time.Millisecond)
-		req, err := http.NewRequestWithContext(p.Context(), http.MethodGet, "http://"+p.web[server]+
-			"/v1/default/next?n=20", nil)
+		_, body, err := servers.Ask(p.Context(), &client, http.MethodGet,
+			"http://"+p.web[server]+"/v1/default/next?n=20", "", "Accept: text/plain")
 		if err != nil {
-			p.Error(err)
-			return
-		}
-		req.Header.Set("Accept", "text/plain")
-		res, err := client.Do(req)
-		if err != nil {
-			continue
-		}
-		body, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil || res.StatusCode != http.StatusOK {
 			continue
 		}
 		p.mu.Lock()
-		for id := range strings.Lines(string(body)) {
+		for id := range strings.Lines(body) {
 			if p.seen[id] {
 				p.Errorf("ID %s for the second time, from server %d", id, server)
 			}

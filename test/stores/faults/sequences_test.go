@@ -5,7 +5,6 @@ package faults
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"syscall"
@@ -133,12 +132,8 @@ func (c *counting) serve(t testing.TB) {
 		if !c.server.alive() {
 			t.Fatalf("the server ended: %s", last(c.server.log, 5))
 		}
-		r, err := http.Get("http://" + servers.Address(c.port) + "/readyz")
-		if err != nil {
-			return false
-		}
-		_ = r.Body.Close()
-		return r.StatusCode == http.StatusOK
+		_, err := servers.Get(t.Context(), "http://"+servers.Address(c.port)+"/readyz")
+		return err == nil
 	})
 }
 

@@ -2,10 +2,10 @@ package kubernetes
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -190,23 +190,7 @@ func pod(t *testing.T, k *servers.Kubernetes, namespace, name string, o *applied
 
 // next asks for IDs, one a line.
 func next(client *http.Client, url string) ([]string, error) {
-	req, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer shop")
-	req.Header.Set("Accept", "text/plain")
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", resp.Status, text)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return strings.Fields(string(text)), nil
+	_, text, err := servers.Ask(context.Background(), client, http.MethodGet, url, "",
+		"Authorization: Bearer shop", "Accept: text/plain")
+	return strings.Fields(text), err
 }

@@ -41,10 +41,7 @@ func startPair(t testing.TB, store string) *pair {
 			"--http", p.http[i], "--advertise", p.http[i], "--admin", p.admin[i], "--pprof",
 		}, []string{"HOME=" + t.TempDir()})
 		p.servers[i].Ready(t, func() error {
-			res, err := http.Get("http://" + p.http[i] + "/healthz")
-			if err == nil {
-				err = res.Body.Close()
-			}
+			_, err := servers.Get(t.Context(), "http://"+p.http[i]+"/healthz")
 			return err
 		})
 	}
@@ -78,16 +75,11 @@ func (p *pair) call(server int, method string, m, out proto.Message) error {
 // ask gets a page of the admin address.
 func (p *pair) ask(t testing.TB, server int, path string) string {
 	t.Helper()
-	res, err := http.Get("http://" + p.admin[server] + path)
+	page, err := servers.Get(t.Context(), "http://"+p.admin[server]+path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatal(path, res.Status, err)
-	}
-	return string(b)
+	return page
 }
 
 // heap returns the bytes of a server's heap after a collection.
