@@ -12,7 +12,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 var (
 	long  = flag.Bool("long", false, "also import every package, install the program, and run what the pages say")
@@ -44,9 +48,7 @@ func newUser(t *testing.T) *user {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	others := filepath.Join(strings.TrimSpace(string(out)), "cache", "download")
 	u.env = append(os.Environ(), "GOWORK=off", "GOSUMDB=off", "GOPROXY=file://"+proxy+",file://"+others,
 		"GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw -trimpath", "GOBIN="+u.bin)
@@ -97,13 +99,9 @@ func figure(t *testing.T, format string, args ...any) {
 		return
 	}
 	f, err := os.OpenFile(*table, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = fmt.Fprintln(f, line)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, f.Close()))
 }
 
 // timed runs a command line and notes how long it took, and how much of the
@@ -136,9 +134,7 @@ func TestGetRootAndAStore(t *testing.T) {
 	dir := u.empty(t)
 	u.run(t, dir, "go get "+root+" "+store)
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, path := range []string{root, store} {
 		if !strings.Contains(string(mod), path+" "+u.version) {
 			t.Errorf("go.mod does not name %s %s:\n%s", path, u.version, mod)
@@ -159,9 +155,7 @@ func (u *user) runs(t *testing.T, dir string, packages []string) {
 		fmt.Fprintf(&main, "import _ %q\n", p)
 	}
 	main.WriteString("\nfunc main() { println(\"ok\") }\n")
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(main.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(main.String()), 0o644))
 	u.run(t, dir, "go mod tidy")
 	if out := u.run(t, dir, "go run ."); out != "ok\n" {
 		t.Errorf("a program over %v printed %q, want ok", packages, out)
@@ -177,9 +171,7 @@ func TestEveryPackage(t *testing.T) {
 		cmd := exec.Command("go", "list", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...")
 		cmd.Dir = filepath.Join(repository, m.Dir)
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var packages []string
 		for _, p := range strings.Fields(string(out)) {
 			if !strings.Contains(p, "/internal/") {
@@ -217,9 +209,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("snowfence version printed %q, want %s", out, u.version)
 	}
 	info, err := os.Stat(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	figure(t, "the program without symbols has %d bytes", info.Size())
 	const limit = 45_000_000
 	if info.Size() > limit {
@@ -247,9 +237,7 @@ func TestPages(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	if len(commands) < 4 {
 		t.Fatalf("the pages have only %d commands: %v", len(commands), commands)

@@ -14,9 +14,7 @@ import (
 func firstMatch(t *testing.T, file, pattern string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(repository, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := regexp.MustCompile(pattern).FindSubmatch(text)
 	if found == nil {
 		t.Fatalf("%s has no %s", file, pattern)
@@ -47,9 +45,7 @@ func TestDependabotKnowsEachModule(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := firstMatch(t, ".github/dependabot.yml", `package-ecosystem: gomod\n    directories: \[(.*)\]`); !slices.Equal(got, want) {
 		t.Errorf("dependabot looks at %v, want %v", got, want)
 	}
@@ -65,9 +61,7 @@ func TestActionsAreByDigest(t *testing.T) {
 	pinned := regexp.MustCompile(`uses: [a-z/-]+@[0-9a-f]{40} # v[0-9]+\.[0-9]+\.[0-9]+$`)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for line := range strings.Lines(string(text)) {
 			if line = strings.TrimSpace(line); strings.Contains(line, "uses:") && !pinned.MatchString(line) {
 				t.Errorf("%s: %s", file, line)
@@ -80,9 +74,7 @@ func TestActionsAreByDigest(t *testing.T) {
 // script.
 func TestWorkflowsCallVerbsThatExist(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files, err := filepath.Glob(filepath.Join(repository, ".github/workflows/*.yml"))
 	if err != nil || len(files) < 4 {
 		t.Fatalf("%d workflows, %v", len(files), err)
@@ -91,9 +83,7 @@ func TestWorkflowsCallVerbsThatExist(t *testing.T) {
 	seen := 0
 	for _, file := range files {
 		workflow, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, call := range calls.FindAllStringSubmatch(string(workflow), -1) {
 			seen++
 			if verb := call[1]; verb != "" && !regexp.MustCompile(`(?m)^`+verb+`: `).Match(text) {

@@ -53,9 +53,7 @@ var besides = map[string]string{
 func BenchmarkLanguages(b *testing.B) {
 	dir := build(b)
 	path := filepath.Join(b.TempDir(), "bench")
-	if err := gcc(path, "testdata/bench.c", "-L"+dir, "-lsnowfence", "-Wl,-rpath,"+dir, "-ldl"); err != nil {
-		b.Fatal(err)
-	}
+	must(b, gcc(path, "testdata/bench.c", "-L"+dir, "-lsnowfence", "-Wl,-rpath,"+dir, "-ldl"))
 	bare := secondLibrary(b)
 	var out strings.Builder
 	for range *rounds {

@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // tags leave all drivers but SQLite's out.
 const tags = "snowfence_no_postgres,snowfence_no_mysql,snowfence_no_redis,snowfence_no_etcd"
@@ -64,9 +67,7 @@ func build(t testing.TB) string {
 	t.Helper()
 	servers.Need(t, "gcc", "gcc")
 	dir, err := library()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -75,9 +76,7 @@ func whole(t *testing.T) string {
 	t.Helper()
 	servers.Need(t, "gcc", "gcc")
 	dir, err := wholeLibrary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -96,9 +95,7 @@ func gcc(path string, args ...string) error {
 func compile(t *testing.T, args ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
-	if err := gcc(path, args...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, gcc(path, args...))
 	return path
 }
 

@@ -55,14 +55,10 @@ func newStore(t *testing.T) (string, store.Store) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, err := sql.Open("sqlite", "file:"+path+
 		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	st, err := sqlstore.New(db, sqlstore.SQLite())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return "sqlite:" + path, st
 }
 
@@ -78,9 +74,7 @@ func TestScenes(t *testing.T) {
 	kinds := map[string]string{"shared": check(t)}
 	if !testing.Short() {
 		dir, err := lib("archive", tags)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		kinds["archive"] = compile(t, "testdata/check.c", filepath.Join(dir, "libsnowfence.a"), "-lpthread", "-ldl",
 			"-lresolv")
 		run(t, kinds["archive"], "early", t.TempDir())
@@ -111,20 +105,14 @@ func TestCopies(t *testing.T) {
 	copyTo := func(to string, names ...string) {
 		for _, name := range names {
 			data, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(to, name), data, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(to, name), data, 0o700))
 		}
 	}
 	const shim, part = "libsnowfence.so.1", "libsnowfence-go.so"
 	copyTo(same, shim)
 	copyTo(other, shim, part)
-	if err := os.Symlink(filepath.Join(dir, part), filepath.Join(same, part)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(dir, part), filepath.Join(same, part)))
 	run(t, check(t), "copies", filepath.Join(dir, shim), filepath.Join(same, shim), filepath.Join(other, shim))
 }
 
@@ -164,9 +152,7 @@ func TestLossWhileRingsRun(t *testing.T) {
 
 func lostServers(t *testing.T) {
 	path, err := compileCheck(whole(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "silent": syscall.SIGSTOP} {
 		t.Run("redis/"+name, func(t *testing.T) {
 			t.Parallel()
@@ -223,9 +209,7 @@ func TestCopiedMachine(t *testing.T) {
 	binary.LittleEndian.PutUint64(page[24:], 1<<8)
 	binary.LittleEndian.PutUint64(page[104:], 41)
 	path := filepath.Join(t.TempDir(), "vmclock0")
-	if err := os.WriteFile(path, page, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, page, 0o600))
 	const own = `mount --make-rprivate / && mount -t tmpfs none /dev && cp "$1" /dev/ && exec "$0" copied`
 	run(t, servers.Need(t, "util-linux", "unshare")[0], "--mount", "sh", "-c", own, check(t), path)
 }
@@ -251,12 +235,8 @@ func TestMissingGoPart(t *testing.T) {
 	path := check(t)
 	dir := t.TempDir()
 	shim, err := os.ReadFile(filepath.Join(build(t), "libsnowfence.so.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "libsnowfence.so.1"), shim, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "libsnowfence.so.1"), shim, 0o700))
 	run(t, "/usr/bin/env", "LD_PRELOAD="+filepath.Join(dir, "libsnowfence.so.1"), path, "unloaded")
 }
 
@@ -270,9 +250,7 @@ func TestDlclose(t *testing.T) {
 func TestSequence(t *testing.T) {
 	t.Parallel()
 	url, st := newStore(t)
-	if err := sequence.Create(context.Background(), st, "bills", sequence.Definition{Max: new(int64(5))}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sequence.Create(context.Background(), st, "bills", sequence.Definition{Max: new(int64(5))}))
 	const want = "1\n2\n3\n4\n5\nstatus 12\n"
 	if got := string(run(t, check(t), "sequence", url, "bills", "9")); got != want {
 		t.Errorf("%q", got)
@@ -286,9 +264,7 @@ func TestSerial(t *testing.T) {
 	url, st := newStore(t)
 	ctx := context.Background()
 	for name, pattern := range map[string]string{"plain": "", "dated": "RE-{year}-{n:6}"} {
-		if err := sequence.Create(ctx, st, name, sequence.Definition{Pattern: pattern}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, sequence.Create(ctx, st, name, sequence.Definition{Pattern: pattern}))
 	}
 	want := func(got []byte, form string) {
 		t.Helper()

@@ -40,9 +40,7 @@ func environment(t testing.TB) []string {
 func folder(t testing.TB, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("../../../clients", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }
 
@@ -53,8 +51,8 @@ func in(t testing.TB, name string, line ...string) *exec.Cmd {
 	return cmd
 }
 
-// must runs a command that prepares something.
-func must(t testing.TB, cmd *exec.Cmd) {
+// done runs a command that prepares something.
+func done(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%q: %v\n%s", cmd.Args, err, out)
@@ -76,7 +74,7 @@ func built(name string, line ...string) func(*testing.T) []string {
 		for i := range args {
 			args[i] = strings.NewReplacer("OUT", path, "DIR", dir, "LIB", build(t)).Replace(args[i])
 		}
-		must(t, in(t, name, args...))
+		done(t, in(t, name, args...))
 		return []string{path}
 	}
 }
@@ -93,7 +91,7 @@ func rust(example string) func(*testing.T) []string {
 		out := t.TempDir()
 		for _, verb := range [][]string{{"test"}, {"build", "--examples"}} {
 			line := append(append([]string{"cargo"}, verb...), "--release", "--offline", "--target-dir", out)
-			must(t, in(t, "rust", line...))
+			done(t, in(t, "rust", line...))
 		}
 		return []string{filepath.Join(out, "release/examples", example)}
 	}
@@ -146,21 +144,15 @@ func clients() []client {
 func vectors(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("../../../testdata/layouts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var layouts map[string]struct{ Vectors []map[string]any }
-	if err := json.Unmarshal(data, &layouts); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &layouts))
 	var fields struct{ IDs []map[string]any }
 	data, err = os.ReadFile("../../../testdata/specification/fields.json")
 	if err == nil {
 		err = json.Unmarshal(data, &fields)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var lines []byte
 	add := func(layout any, v map[string]any) {
 		lines = fmt.Appendf(lines, "%s\t%s", layout, v["id"])
@@ -187,9 +179,7 @@ func vectors(t *testing.T) string {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "vectors.tsv")
-	if err := os.WriteFile(path, lines, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, lines, 0o600))
 	return path
 }
 
@@ -215,9 +205,7 @@ func TestClients(t *testing.T) {
 func number(t *testing.T, text string) int64 {
 	t.Helper()
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return id
 }
 
@@ -239,9 +227,7 @@ func TestLanguagesOverOneFile(t *testing.T) {
 	var wg sync.WaitGroup
 	for name, cmd := range commands {
 		file, err := os.Create(filepath.Join(dir, name+".ids"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = file, &stderr
 		wg.Go(func() {
@@ -256,9 +242,7 @@ func TestLanguagesOverOneFile(t *testing.T) {
 	for name := range commands {
 		path := filepath.Join(dir, name+".ids")
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var ids []int64
 		for line := range strings.Lines(string(data)) {
 			ids = append(ids, number(t, strings.TrimSpace(line)))
@@ -269,23 +253,19 @@ func TestLanguagesOverOneFile(t *testing.T) {
 		lists, files = append(lists, ids), append(files, path)
 	}
 	unique(t, each*len(lists), lists...)
-	must(t, exec.CommandContext(t.Context(), snowfence, append([]string{"audit"}, files...)...))
+	done(t, exec.CommandContext(t.Context(), snowfence, append([]string{"audit"}, files...)...))
 }
 
 // inGo makes IDs with the library of Go.
 func inGo(t *testing.T, st store.Store, n int) []int64 {
 	t.Helper()
 	g, err := lease.Generator(t.Context(), st, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer g.Close()
 	ids := make([]int64, n)
 	for i := range ids {
 		id, err := g.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids[i] = int64(id)
 	}
 	return ids

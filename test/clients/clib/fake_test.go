@@ -91,18 +91,14 @@ func TestEachCheckIsNeeded(t *testing.T) {
 			dir := t.TempDir()
 			for _, file := range []string{"snowfence.h", "part.h", "shim.h", "shim.c", "calls.c", "ring.c"} {
 				text, err := os.ReadFile(filepath.Join(sources, file))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if file == c.file {
 					if strings.Count(string(text), c.old) != 1 {
 						t.Fatalf("%s has %q %d times", file, c.old, strings.Count(string(text), c.old))
 					}
 					text = []byte(strings.Replace(string(text), c.old, c.new, 1))
 				}
-				if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(filepath.Join(dir, file), text, 0o600))
 			}
 			path := fake(t, dir)
 			if out, err := exec.CommandContext(t.Context(), path, "forks", "looks").CombinedOutput(); err == nil {

@@ -39,9 +39,7 @@ func documented() []page {
 func blocks(t *testing.T, p page) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../../../docs/start", p.path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, text, ok := strings.Cut(string(data), "\n## "+p.section+"\n")
 	if !ok {
 		t.Fatalf("%s has no section %s", p.path, p.section)
@@ -77,12 +75,8 @@ func TestPages(t *testing.T) {
 			}
 			dir := t.TempDir()
 			path := filepath.Join(dir, p.file)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(found[0]), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			must(t, os.WriteFile(path, []byte(found[0]), 0o600))
 			place(t, dir)
 			cmd := exec.CommandContext(t.Context(), "bash", "-euc", strings.ReplaceAll(found[1], "/usr/local", dir))
 			cmd.Dir = dir
@@ -99,13 +93,11 @@ func TestPages(t *testing.T) {
 // make install does.
 func place(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.Mkdir(filepath.Join(dir, "clients"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "clients"), 0o700))
 	for _, name := range []string{"cpp", "rust", "php", "perl", "csharp", "pascal", "d"} {
-		must(t, exec.CommandContext(t.Context(), "cp", "-r", "../../../clients/"+name, dir+"/clients"))
+		done(t, exec.CommandContext(t.Context(), "cp", "-r", "../../../clients/"+name, dir+"/clients"))
 	}
 	install := exec.CommandContext(t.Context(), "scripts/install.sh", build(t), dir)
 	install.Dir = "../../.."
-	must(t, install)
+	done(t, install)
 }

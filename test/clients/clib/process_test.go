@@ -31,17 +31,11 @@ func start(t *testing.T, path string, args ...string) *program {
 	p := &program{cmd: exec.CommandContext(t.Context(), path, args...), done: make(chan error, 1)}
 	p.cmd.Stderr = &p.stderr
 	stdin, err := p.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.stdin, p.stdout = stdin, stdout
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Start())
 	return p
 }
 
@@ -86,9 +80,7 @@ func (p *program) made(t *testing.T, n int) {
 
 func (p *program) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Process.Signal(s))
 }
 
 func (p *program) stop(t *testing.T) { p.signal(t, syscall.SIGSTOP) }
@@ -106,9 +98,7 @@ func (p *program) wait(t *testing.T) {
 // end tells the program to end, and returns its IDs.
 func (p *program) end(t *testing.T) []int64 {
 	t.Helper()
-	if err := p.stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.stdin.Close())
 	p.wait(t)
 	return idsIn(p.bytes())
 }

@@ -38,9 +38,7 @@ func TestPreload(t *testing.T) {
 			for file, text := range map[string]string{
 				"preload.php": fmt.Sprintf(load, folder(t, "php/Snowfence.php"), c.more), "index.php": fmt.Sprintf(answer, url),
 			} {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 			}
 			address := servers.Address(servers.Ports(t, 1)[0])
 			cmd := exec.CommandContext(t.Context(), php, "-d", "ffi.enable=1", "-d", "opcache.enable=1", "-d",
@@ -48,9 +46,7 @@ func TestPreload(t *testing.T) {
 				"-S", address, "-t", dir)
 			cmd.Env = append(environment(t), "PHP_CLI_SERVER_WORKERS=4")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Start())
 			defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the workers too
 			all := map[string]bool{}
 			for len(all) < 500 {

@@ -25,16 +25,12 @@ func TestWindows(t *testing.T) {
 		wine = servers.Need(t, "wine", "wine")[0]
 	}
 	dir, err := lib("windows", tags)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	program := filepath.Join(dir, "windows.exe")
-	must(t, exec.CommandContext(t.Context(), mingw, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program,
+	done(t, exec.CommandContext(t.Context(), mingw, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program,
 		"testdata/windows.c", "-I../../../cmd/libsnowfence/c", "-L"+dir, "-lsnowfence"))
 	url, st := newStore(t)
-	if err := sequence.Create(t.Context(), st, "bills", sequence.Definition{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sequence.Create(t.Context(), st, "bills", sequence.Definition{}))
 	address := servers.Address(servers.Ports(t, 1)[0])
 	serve := servers.Start(t, "serve", servers.Program(t, servers.Snowfence),
 		[]string{"serve", "--store", url, "--http", address, "--resp", ""}, nil)
@@ -49,9 +45,9 @@ func TestWindows(t *testing.T) {
 		cmd.Env = append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "HOME="+prefix)
 		return cmd
 	}
-	must(t, wined("wineboot"))
+	done(t, wined("wineboot"))
 	if random := filepath.Join(prefix, "drive_c/windows/system32/bcryptprimitives.dll"); !exists(random) {
-		must(t, exec.CommandContext(t.Context(), mingw, "-shared", "-o", random, "testdata/bcryptprimitives.c",
+		done(t, exec.CommandContext(t.Context(), mingw, "-shared", "-o", random, "testdata/bcryptprimitives.c",
 			"-ladvapi32"))
 	}
 	const each = 10_000

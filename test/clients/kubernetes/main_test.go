@@ -14,14 +14,15 @@ import (
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func namespace(t *testing.T, st store.Store) {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s,
 		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 5, Until: 6}}); err != nil {
 		t.Fatal(err)
@@ -33,9 +34,7 @@ func namespace(t *testing.T, st store.Store) {
 func pod(t *testing.T, st store.Store, name string) (url string, term func(), ended chan error) {
 	t.Helper()
 	in, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, term := context.WithCancel(t.Context())
 	ended = make(chan error, 1)
 	go func() { ended <- run(ctx, in, st, name) }()
@@ -102,9 +101,7 @@ func TestGiveBack(t *testing.T) {
 	url, term, ended := pod(t, st, "web")
 	status(t, "POST", url+"/orders")
 	term()
-	if err := await(t, ended); err != nil {
-		t.Fatal(err)
-	}
+	must(t, await(t, ended))
 	rs, err := scope.Namespaces(st).Leases(t.Context(), "orders")
 	if err != nil || len(rs) != 1 || rs[0].Holder != "" {
 		t.Errorf("leases: %+v, %v", rs, err)

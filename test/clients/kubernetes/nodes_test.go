@@ -40,17 +40,13 @@ func byZone(ctx context.Context, st store.Store, scheme *snowfence.Scheme, label
 func TestNumbers(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := scope.Namespaces(st).Create(ctx, "orders", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("DATACENTER", "3")
 	l, err := byZone(ctx, st, scheme, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Shutdown(ctx)
 	if parts := scheme.NodeParts(l.Status().Grant.Node); parts[0] != 3 {
 		t.Errorf("leased %v in datacenter 3", parts)
@@ -63,9 +59,7 @@ func TestNumbers(t *testing.T) {
 		return
 	}
 	o, err := byOrdinal(ctx, st, scheme, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer o.Shutdown(ctx)
 	if got := o.Status().Grant.Node; got != want {
 		t.Errorf("leased %d, the ordinal is %d", got, want)

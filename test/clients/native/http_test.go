@@ -32,9 +32,7 @@ func TestHTTPPage(t *testing.T) {
 			text := block(t, "server.md", "Shell", url)
 			if p.section != "Shell" {
 				data, err := os.ReadFile("testdata/http/" + p.file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				text = string(data)
 			}
 			write(t, dir, map[string]string{p.file: text})

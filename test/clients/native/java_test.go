@@ -20,9 +20,7 @@ func compile(t *testing.T, folder string) string {
 	out := t.TempDir()
 	for _, pattern := range []string{"src/module-info.java src/org/snowfence/*.java", "tests/*.java"} {
 		run(t, folder, "javac -Xlint:all -Werror --release 17 -cp "+out+" -d "+out+" "+pattern)
-		if err := os.RemoveAll(filepath.Join(out, "module-info.class")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Join(out, "module-info.class")))
 	}
 	return out
 }

@@ -12,7 +12,10 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func TestMain(m *testing.M) { os.Exit(shared(m)) }
 
@@ -70,9 +73,7 @@ func try(t *testing.T, dir, line string, env ...string) (string, error) {
 func absolute(t *testing.T, path string) string {
 	t.Helper()
 	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }
 
@@ -83,18 +84,14 @@ func replace(t *testing.T, path, old, with string) {
 	if err != nil || !strings.Contains(string(text), old) {
 		t.Fatalf("%s has no %q: %v", path, old, err)
 	}
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, with)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, with)), 0o600))
 }
 
 // copied is a copy of a folder for a test to change.
 func copied(t *testing.T, folder string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, os.DirFS(folder)))
 	return dir
 }
 
@@ -103,9 +100,7 @@ func copied(t *testing.T, folder string) string {
 func block(t *testing.T, page, heading, url string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "start", page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, after, ok := strings.Cut(string(text), "\n## "+heading+"\n")
 	for _, b := range regexp.MustCompile(`(?m)^(?:(?: {4}.*)?\n)+`).FindAllString(after, -1) {
 		if ok && strings.TrimSpace(b) != "" {
@@ -122,9 +117,7 @@ func block(t *testing.T, page, heading, url string) string {
 func links(t *testing.T, page, folder string, files ...string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "start", page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	link := regexp.MustCompile(`\]\(\.\./\.\./test/clients/native/testdata/` + folder + `/([^)]+)\)`)
 	for _, l := range link.FindAllStringSubmatch(string(text), -1) {
@@ -141,9 +134,7 @@ func framework(t *testing.T, page, file, url string) string {
 	t.Helper()
 	shown := block(t, page, strings.TrimSuffix(file, filepath.Ext(file)), url)
 	text, err := os.ReadFile("testdata/frameworks/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	program := strings.ReplaceAll(string(text), "http://127.0.0.1:8080", url)
 	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	if !strings.Contains(words(program), words(shown)) {
@@ -156,9 +147,7 @@ func framework(t *testing.T, page, file, url string) string {
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 }
 

@@ -21,17 +21,11 @@ func TestORMs(t *testing.T) {
 	servers.Later(t)
 	dir, url, app := build(t), serve(t, t.TempDir()), t.TempDir()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "start", "node.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(app, os.DirFS(filepath.Join("testdata", "orms"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.CopyFS(app, os.DirFS(filepath.Join("testdata", "orms"))))
 	for _, m := range fenced.FindAllStringSubmatch(string(page), -1) {
 		file, text := strings.ToLower(m[1])+".js", "import { ids } from './ids.js'\n"+m[2]
-		if err := os.WriteFile(filepath.Join(app, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(app, file), []byte(text), 0o600))
 	}
 	run(t, dir, "npm pack --ignore-scripts --pack-destination "+app)
 	run(t, app, "npm ci && npm install --no-save ./snowfence-*.tgz")

@@ -42,9 +42,7 @@ func TestPythonDjangoInvoices(t *testing.T) {
 	t.Parallel()
 	servers.Need(t, "python", debians)
 	page, err := os.ReadFile(filepath.Join(root, "docs", "choose", "invoices.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, code, _ := strings.Cut(string(page), "```python\n")
 	code, _, ok := strings.Cut(code, "```")
 	if !ok {

@@ -31,13 +31,9 @@ func TestRuntimes(t *testing.T) {
 	run(t, dir, "npm pack --ignore-scripts --pack-destination "+app)
 	run(t, app, "npm ci && npm install --no-save ./snowfence-*.tgz")
 	page, err := os.ReadFile(root + "/docs/start/node.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	worker, err := os.ReadFile(filepath.Join(app, "worker.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var tools struct{ Dependencies struct{ Bun, Deno string } }
 	text, err := os.ReadFile(filepath.Join(app, "package.json"))
 	if err == nil {
@@ -69,9 +65,7 @@ func TestRuntimes(t *testing.T) {
 	}
 	w.Ready(t, ask)
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if err := ask(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ask())
 	}
 	seen := map[string]bool{}
 	for _, id := range made {
@@ -88,9 +82,7 @@ func TestRuntimes(t *testing.T) {
 func workerdConfig(t *testing.T, dir, server, address string) string {
 	t.Helper()
 	modules, err := filepath.Glob(filepath.Join(dir, "dist/esm/*.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var list strings.Builder
 	for _, m := range modules {
 		name := filepath.Base(m)
@@ -124,9 +116,7 @@ func TestBrowser(t *testing.T) {
 	chromium := servers.Need(t, "chromium", "chromium")[0]
 	server := serve(t, t.TempDir())
 	target, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	var acquired, renewed atomic.Int64
 	results := make(chan string)
@@ -156,9 +146,7 @@ func TestBrowser(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
 		"--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", site.URL+"?other="+server)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	defer func() { _ = cmd.Wait() }() // it is killed
 	defer cancel()
 	for range 2 {

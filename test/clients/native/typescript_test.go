@@ -43,9 +43,7 @@ func TestPackage(t *testing.T) {
 func TestInstalled(t *testing.T) {
 	t.Parallel()
 	_, version, err := release.Modules(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir, url, app := build(t), serve(t, t.TempDir()), t.TempDir()
 	got, want := strings.TrimSpace(run(t, dir, "npm pkg get version")), strconv.Quote(version[1:])
 	if got != want {
@@ -59,9 +57,7 @@ func TestInstalled(t *testing.T) {
 	for name, text := range map[string]string{
 		"package.json": `{"name": "app", "private": true}`, "main.mjs": lines, "main.cjs": required,
 	} {
-		if err := os.WriteFile(filepath.Join(app, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(app, name), []byte(text), 0o600))
 	}
 	run(t, app, "npm install ./snowfence-*.tgz")
 	for _, name := range []string{"main.mjs", "main.cjs"} {
@@ -74,9 +70,7 @@ func TestInstalled(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(app, "types.mts"), types, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tsc := scratch + "/node_modules/.bin/tsc --noEmit --strict --target es2022 --module nodenext --types ''"
 	run(t, app, tsc+" types.mts")
 }

@@ -12,7 +12,10 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 const vectors = "../../../testdata/specification"
 
@@ -58,16 +61,12 @@ func agree(t *testing.T, reader func(folder string) *exec.Cmd) {
 		"fields.json":  {`"tagged": "`, `"tagged": "1`},
 	} {
 		text, err := os.ReadFile(filepath.Join(vectors, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		wrong := strings.Replace(string(text), change[0], change[1], 1)
 		if wrong == string(text) {
 			t.Fatalf("%s has no %s", name, change[0])
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(wrong), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(wrong), 0o600))
 	}
 	out, err := reader(dir).CombinedOutput()
 	if err == nil {

@@ -16,7 +16,10 @@ import (
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // TTL is the ttl of the fleet's leases: short, so that much happens, and
 // long enough for a busy machine.
@@ -40,9 +43,7 @@ type Fleet struct {
 func New(t testing.TB, open func(dsn string) store.Store) *Fleet {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &Fleet{t: t, scheme: s, open: open, makers: map[snowfence.ID]string{}, count: map[string]int{}}
 }
 
@@ -51,14 +52,10 @@ func SQL(t testing.TB, driver string, d sqlstore.Dialect) func(dsn string) store
 	return func(dsn string) store.Store {
 		t.Helper()
 		db, err := sql.Open(driver, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { db.Close() })
 		st, err := sqlstore.New(db, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return st
 	}
 }
@@ -260,9 +257,7 @@ func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 func Default(t testing.TB) *snowfence.Scheme {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 

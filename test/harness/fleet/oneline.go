@@ -18,13 +18,9 @@ func OneLine(t *testing.T, st store.Store, door func(*lease.Options) (*snowfence
 	through := func(o *lease.Options) {
 		t.Helper()
 		g, err := door(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a, err := g.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if b, err := g.Next(t.Context()); err != nil || b <= a {
 			t.Errorf("second ID %d after %d, error %v", b, a, err)
 		}
@@ -42,9 +38,7 @@ func OneLine(t *testing.T, st store.Store, door func(*lease.Options) (*snowfence
 		t.Fatalf("without a namespace: %v", err)
 	}
 	s, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}

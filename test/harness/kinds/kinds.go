@@ -8,7 +8,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/amazon"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // A Server keeps an empty store of a test.
 type Server struct {
@@ -64,9 +67,7 @@ func (s Server) Through(address string) string { return strings.Replace(s.URL, s
 func New(t testing.TB, url string) store.Store {
 	t.Helper()
 	st, end, err := Open(url, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = end() }) // its server may be gone
 	return st
 }

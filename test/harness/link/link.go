@@ -10,7 +10,10 @@ import (
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // A Link is the network between clients and a server.
 type Link struct {
@@ -25,9 +28,7 @@ func New(t testing.TB, server string) *Link {
 	l := &Link{Address: servers.Address(servers.Ports(t, 1)[0])}
 	s := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	l.proxy = toxiproxy.NewProxy(s, "link", l.Address, server)
-	if err := s.Collection.Add(l.proxy, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Collection.Add(l.proxy, true))
 	t.Cleanup(l.proxy.Stop)
 	return l
 }

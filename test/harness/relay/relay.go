@@ -7,7 +7,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // A Relay hands connections on to a server. It is safe for concurrent use.
 type Relay struct {
@@ -36,9 +40,7 @@ type Conn struct {
 func Start(t testing.TB, to string, requests, replies Hook) *Relay {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &Relay{
 		Address: l.Addr().String(), requests: requests, replies: replies, to: to, open: map[*Conn]bool{},
 	}

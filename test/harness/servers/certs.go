@@ -27,12 +27,6 @@ type Certs struct {
 // that it signed.
 func NewCerts(t testing.TB) *Certs {
 	t.Helper()
-	must := func(err error) {
-		if err != nil {
-			t.Helper()
-			t.Fatal(err)
-		}
-	}
 	dir := t.TempDir()
 	c := &Certs{
 		filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"),
@@ -44,11 +38,11 @@ func NewCerts(t testing.TB) *Certs {
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(err)
+	must(t, err)
 	ca, err := x509.CreateCertificate(rand.Reader, authority, authority, &caKey.PublicKey, caKey)
-	must(err)
+	must(t, err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(err)
+	must(t, err)
 	cert, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: authority.NotBefore,
 		NotAfter: authority.NotAfter,
@@ -56,14 +50,14 @@ func NewCerts(t testing.TB) *Certs {
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, authority, &key.PublicKey, caKey)
-	must(err)
+	must(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
-	must(err)
+	must(t, err)
 	caPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca})
 	c.pool.AppendCertsFromPEM(caPEM)
-	must(os.WriteFile(c.CA, caPEM, 0o644))
-	must(os.WriteFile(c.Cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o644))
-	must(os.WriteFile(c.Key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+	must(t, os.WriteFile(c.CA, caPEM, 0o644))
+	must(t, os.WriteFile(c.Cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o644))
+	must(t, os.WriteFile(c.Key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
 	return c
 }
 

@@ -107,9 +107,7 @@ func (e *Etcd) Save(t testing.TB, file string) {
 // cannot restore from etcd 3.6 on.
 func (e *Etcd) Restore(t testing.TB, file, token string) {
 	t.Helper()
-	if err := os.RemoveAll(e.Dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(e.Dir))
 	tool, err := exec.LookPath("etcdutl")
 	if err != nil {
 		tool = Need(t, "etcd", "etcdctl")[0]
@@ -156,9 +154,7 @@ func EtcdClient(t testing.TB, members ...*Etcd) *clientv3.Client {
 func EtcdClientOf(t testing.TB, cfg clientv3.Config) *clientv3.Client {
 	t.Helper()
 	c, err := clientv3.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)

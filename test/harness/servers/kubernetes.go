@@ -44,9 +44,7 @@ func StartKubernetes(t testing.TB) *Kubernetes {
 	k.admin = &http.Client{Transport: &http.Transport{TLSClientConfig: k.Certs.Client()}, Timeout: 10 * time.Second}
 	t.Cleanup(k.admin.CloseIdleConnections)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 	account := k.writeFile(t, "account.key", string(block))
 	tokens := k.writeFile(t, "tokens.csv", "admin,admin,admin,\"system:masters\"\npod,pod,pod\n")
@@ -90,9 +88,7 @@ func (k *Kubernetes) Again(t testing.TB) {
 func (k *Kubernetes) writeFile(t testing.TB, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(k.dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -115,9 +111,7 @@ func (k *Kubernetes) Ask(method, path, body string, answer *bytes.Buffer) error 
 func (k *Kubernetes) NewNamespace(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("ids-%d", k.objects.Add(1))
-	if err := k.Ask("POST", "/api/v1/namespaces", `{"metadata": {"name": "`+name+`"}}`, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Ask("POST", "/api/v1/namespaces", `{"metadata": {"name": "`+name+`"}}`, nil))
 	return name
 }
 

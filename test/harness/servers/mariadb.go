@@ -45,9 +45,7 @@ func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
 func (m *MariaDB) tempFolder(t testing.TB) string {
 	t.Helper()
 	dir := m.Dir + ".tmp"
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o700))
 	return dir
 }
 
@@ -102,9 +100,7 @@ func (m *MariaDB) Up(t testing.TB) {
 func (m *MariaDB) SQL(t testing.TB, database, statements string) string {
 	t.Helper()
 	out, err := m.runSQL(database, statements)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 

@@ -12,7 +12,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // Postgres is a PostgreSQL server with data in a folder of its own. It has
 // the user postgres, without a password. Restart, Kill and Stop are its
@@ -50,9 +54,7 @@ func newPostgres(t testing.TB) *Postgres {
 	// Not t.TempDir, which only the user of the test can enter; as root the
 	// server runs as another one.
 	dir, err := os.MkdirTemp("", "snowfence-postgres-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	p := &Postgres{Dir: filepath.Join(dir, "data"), bin: filepath.Dir(path)}
 	if os.Getuid() == 0 {
@@ -62,9 +64,7 @@ func newPostgres(t testing.TB) *Postgres {
 		}
 		uid, _ := strconv.Atoi(u.Uid)
 		gid, _ := strconv.Atoi(u.Gid)
-		if err := os.Chown(dir, uid, gid); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chown(dir, uid, gid))
 	}
 	return p
 }
@@ -81,9 +81,7 @@ func (p *Postgres) startServer(t testing.TB, settings []string) {
 	}
 	path, args := p.commandAs("postgres", args)
 	path, err := exec.LookPath(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.Process = Start(t, "postgres", path, args, nil)
 	p.Ready(t, p.askServer)
 }
@@ -194,9 +192,7 @@ func (p *Postgres) Dump(t testing.TB, database string, args ...string) string {
 func (p *Postgres) Load(t testing.TB, database, dump string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "dump.sql")
-	if err := os.WriteFile(path, []byte(dump), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(dump), 0o600))
 	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v",
 		"ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-f", path)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -104,9 +104,7 @@ func Start(t testing.TB, name, path string, args, env []string) *Process {
 func (p *Process) Restart(t testing.TB) {
 	t.Helper()
 	log, err := os.OpenFile(p.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer log.Close()
 	p.cmd = exec.Command(p.path, p.args...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
@@ -186,9 +184,7 @@ const patience = 5 * time.Minute
 // minutes at most.
 func (p *Process) Ready(t testing.TB, ask func() error) {
 	t.Helper()
-	if err := p.waitReady(ask); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.waitReady(ask))
 }
 
 func (p *Process) waitReady(ask func() error) error {

@@ -53,9 +53,7 @@ func build(t testing.TB, name, pkg string, env []string, flags ...string) string
 	defer built.Unlock()
 	if built.dir == "" {
 		temp, err := os.MkdirTemp("", "snowfence-programs")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		built.dir = temp
 	}
 	file := filepath.Join(built.dir, name)

@@ -185,9 +185,7 @@ func StartSentinel(t testing.TB, replicas int, options ...string) *Sentinel {
 		text := fmt.Sprintf("port %d\nbind 127.0.0.1\nsentinel monitor %s 127.0.0.1 %d 2\nsentinel "+
 			"down-after-milliseconds %[2]s 2000\n"+
 			"sentinel failover-timeout %[2]s 3000\n", port, SentinelMaster, s.Servers[0].Port)
-		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(conf, []byte(text), 0o600))
 		s.Sentinels = append(s.Sentinels, Start(t, "sentinel", path, []string{conf}, nil))
 	}
 	for i, port := range s.ports {

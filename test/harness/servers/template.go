@@ -15,9 +15,7 @@ import (
 func copied(t testing.TB, program, dir string, install func()) {
 	t.Helper()
 	info, err := os.Stat(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		install()
@@ -26,9 +24,7 @@ func copied(t testing.TB, program, dir string, install func()) {
 	kept := filepath.Join(cache, "snowfence-servers", fmt.Sprintf("%s-%d-%d", filepath.Base(program),
 		info.Size(), info.ModTime().Unix()))
 	if _, err := os.Stat(kept); err == nil {
-		if err := cp(kept, dir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cp(kept, dir))
 		return
 	}
 	install()

@@ -52,13 +52,9 @@ func TestBwmarrinIsEqualBothWays(t *testing.T) {
 			for i := range nodes {
 				number := i * (int64(1)<<c.node - 1) / max(nodes-1, 1) // the last one too
 				x, err := theirs.NewNode(number)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				y, err := ours.NewNode(number)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer y.Close() // other settings come next
 				a, b = append(a, x), append(b, y)
 			}
@@ -237,9 +233,7 @@ func TestBwmarrinDuplicates(t *testing.T) {
 	type generate = func() int64
 	old := func(number int64) generate {
 		n, err := theirs.NewNode(number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return func() int64 { return n.Generate().Int64() }
 	}
 	layer := func(number int64) generate {
@@ -298,18 +292,14 @@ func TestBwmarrinDuplicates(t *testing.T) {
 func TestBwmarrinOtherBits(t *testing.T) {
 	setBwmarrin(t, 1288834974657, 10, 12)
 	a, err := ours.NewNode(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer a.Close()
 	setBwmarrin(t, 1288834974657, 11, 11)
 	if _, err := ours.NewNode(4); !errors.Is(err, ours.ErrOverlap) {
 		t.Errorf("a node with numbers of another: %v", err)
 	}
 	b, err := ours.NewNode(6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	if a.Generate() == b.Generate() {
 		t.Error("one ID twice")

@@ -24,13 +24,9 @@ func RegisterMany(_, _ *C.char, _ int, _ *C.char, _, _, _, _ int32) []int32 { pa
 // 500,000 IDs. Its pause of a second between them is a millisecond here.
 func TestDriftProgramOfTheOriginal(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yitter/idgenerator-go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	code, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "main.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := string(code)
 	for _, change := range [][2]string{
 		{`"github.com/yitter/idgenerator-go/idgen"`, `"github.com/snowfence/snowfence/compat/idgen"`},
@@ -45,9 +41,7 @@ func TestDriftProgramOfTheOriginal(t *testing.T) {
 	run := exec.Command("go", "run")
 	for name, text := range map[string]*string{"main.go": &text, "registrar.go": &registrar} {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(*text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(*text), 0o600))
 		run.Args = append(run.Args, path)
 	}
 	run.Env = append(os.Environ(), "CGO_ENABLED=1")

@@ -55,19 +55,13 @@ func TestDriftBothWays(t *testing.T) {
 	for i, o := range driftSettings() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			ours, err := idgen.TryNewDefaultIdGenerator(&o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer ours.Close()
 			theirs := yitter.NewDefaultIdGenerator(driftOriginal(o))
 			layout, err := o.Layout()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			scheme, err := snowfence.NewScheme(layout)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for who, next := range []func() int64{ours.NewLong, theirs.NewLong} {
 				last := int64(0)
 				for range n {
@@ -118,9 +112,7 @@ func TestDriftOfTheCSharpPort(t *testing.T) {
 	} {
 		o.BaseTime = driftBase(100 + i)
 		g, err := idgen.TryNewDefaultIdGenerator(&o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tick := int64(1)
 		if o.TimestampType == 1 {
 			tick = 1000

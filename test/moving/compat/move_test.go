@@ -15,9 +15,7 @@ import (
 func follow(t *testing.T, page, program string) (printed string) {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/move/" + page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changed := 0
 	rows := regexp.MustCompile("(?m)^\\| `(\\S+)` \\| `(\\S+)` \\|$")
 	for _, row := range rows.FindAllStringSubmatch(string(text), -1) {
@@ -31,9 +29,7 @@ func follow(t *testing.T, page, program string) (printed string) {
 	}
 	dir := t.TempDir()
 	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := filepath.Join(dir, "main.go")
 	overlay := filepath.Join(dir, "overlay.json")
 	at := filepath.Join(root, "test", "moving", "compat", "moved", "main.go") // in a module that has all it needs
@@ -41,9 +37,7 @@ func follow(t *testing.T, page, program string) (printed string) {
 		file:    program,
 		overlay: `{"Replace": {"` + at + `": "` + file + `"}}`,
 	} {
-		if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte(data), 0o600))
 	}
 	out, err := exec.Command("go", "run", "-overlay", overlay, at).CombinedOutput()
 	if err != nil {

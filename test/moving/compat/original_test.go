@@ -18,7 +18,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // original is a package whose own tests have to pass against a layer. Its
 // files come from the module cache: nothing of theirs is copied into this
@@ -52,9 +56,7 @@ func (o original) run(t *testing.T, args ...string) {
 	// The files of the layer, with their tests in the place of ours.
 	overlay := map[string]string{}
 	ours, err := filepath.Glob(filepath.Join(home, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range ours {
 		overlay[name] = ""
 	}
@@ -67,9 +69,7 @@ func (o original) run(t *testing.T, args ...string) {
 		file, names := o.rewrite(t, name, imports, out)
 		tests = append(tests, names...)
 		to := filepath.Join(temp, filepath.Base(name))
-		if err := os.WriteFile(to, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(to, file, 0o600))
 		overlay[filepath.Join(home, "original_"+filepath.Base(name))] = to
 	}
 	for name := range out {
@@ -83,19 +83,13 @@ func (o original) run(t *testing.T, args ...string) {
 	}
 	for name, text := range files {
 		to := filepath.Join(temp, strings.ReplaceAll(name, "/", "_"))
-		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(to, []byte(text), 0o600))
 		overlay[filepath.Join(output(t, "go", "list", "-f", "{{.Dir}}", library+path.Dir(name)), path.Base(name))] = to
 	}
 	config, err := json.Marshal(map[string]any{"Replace": overlay})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := filepath.Join(temp, "overlay.json")
-	if err := os.WriteFile(file, config, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, config, 0o600))
 	binary := filepath.Join(temp, "original.test")
 	cmd := exec.Command("go", "test", "-c", "-overlay", file, "-vet=off", "-o", binary, library+o.layer)
 	said, err := cmd.CombinedOutput()
@@ -147,9 +141,7 @@ func (o original) rewrite(t *testing.T, name string, imports, out map[string]str
 	t.Helper()
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file.Decls = slices.DeleteFunc(file.Decls, func(d ast.Decl) bool {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok || f.Recv != nil {
@@ -179,9 +171,7 @@ func (o original) rewrite(t *testing.T, name string, imports, out map[string]str
 	})
 	for _, spec := range file.Imports {
 		old, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		base := path.Base(old)
 		if regexp.MustCompile(`^v[0-9]+$`).MatchString(base) {
 			base = path.Base(path.Dir(old))
@@ -197,9 +187,7 @@ func (o original) rewrite(t *testing.T, name string, imports, out map[string]str
 		}
 	}
 	var b bytes.Buffer
-	if err := format.Node(&b, set, file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, format.Node(&b, set, file))
 	return b.Bytes(), tests
 }
 

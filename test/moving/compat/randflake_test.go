@@ -48,13 +48,9 @@ func randflakeSecret(name string) []byte {
 func bothRandflakes(t *testing.T, node, start, end int64, secret string, now func() int64) (a, b randflakes) {
 	t.Helper()
 	x, err := theirs.NewGenerator(node, start, end, randflakeSecret(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	y, err := ours.NewGenerator(node, start, end, randflakeSecret(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x.TimeSource, y.TimeSource = now, now
 	return x, y
 }
@@ -110,13 +106,9 @@ func TestRandflakeIsEqualBothWays(t *testing.T) {
 			var skipped int64
 			for ; made < n; made++ {
 				x, err := a.Generate()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				y, err := b.Generate()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				same(x)
 				same(y)
 				// Theirs begin at 1, and ours at 0. In one second, they
@@ -184,9 +176,7 @@ func TestRandflakeRefusals(t *testing.T) {
 		return func() (string, string) {
 			a, b := bothRandflakes(t, 1, now, now, rand.Text(), func() int64 { return now })
 			id, err := b.Generate()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			x, _, _, errX := a.Inspect(id)
 			y, _, _, errY := b.Inspect(id)
 			return said(x, errX), said(y, errY)
@@ -405,9 +395,7 @@ func main() {
 `)
 	const first = ours.RANDFLAKE_EPOCH_OFFSET
 	g, err := theirs.NewGenerator(1, first, first, []byte("super-secret-key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second, node, _, err := g.InspectString(printed)
 	if err != nil || node != 42 || time.Since(time.Unix(second, 0)).Abs() > time.Hour {
 		t.Errorf("%q: node %d at %v, %v", printed, node, time.Unix(second, 0), err)

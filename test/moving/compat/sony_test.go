@@ -44,13 +44,9 @@ func TestSonyflakeBothWays(t *testing.T) {
 			machine := rng.IntN(1 << bits[1])
 			st.MachineID = func() (int, error) { return machine, nil }
 			theirs, err := sony2.New(st)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ours, err := sonyflake.New(sonyflake.Settings(st))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer ours.Close()
 			same := func(id int64) {
 				t.Helper()
@@ -118,13 +114,9 @@ func TestSonyflakeV1BothWays(t *testing.T) {
 		machine := uint16(rng.Uint32())
 		id := func() (uint16, error) { return machine, nil }
 		theirs, err := sony1.New(sony1.Settings{StartTime: start, MachineID: id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ours, err := v1.New(v1.Settings{StartTime: start, MachineID: id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		same := func(id uint64) {
 			t.Helper()
 			if a, b := v1.Decompose(id), sony1.Decompose(id); !maps.Equal(a, b) {

@@ -52,9 +52,7 @@ func played(t *testing.T, c rueidis.Client) register {
 			}
 			if v != "Y" {
 				set := c.B().Set().Key(key(n)).Value("Y").ExSeconds(60).Build()
-				if err := c.Do(t.Context(), set).Error(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, c.Do(t.Context(), set).Error())
 				return n
 			}
 		}
@@ -78,9 +76,7 @@ func beside(t *testing.T, c rueidis.Client, original register) {
 	index, edit := do("GET", "IdGen:WorkerId:Index"), do("GET", "IdGen:WorkerId:Value:Edit")
 	r := registrar(t, c, workerid.Options{Max: 31, Shared: true})
 	ws, err := r.RegisterMany(t.Context(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, w := range ws {
 		if v := do("GET", key(w.Number())); v != "Y" {
 			t.Errorf("the value of number %d is %q", w.Number(), v)
@@ -98,9 +94,7 @@ func beside(t *testing.T, c rueidis.Client, original register) {
 	// The renewals are ours: the time at which a key expires goes on.
 	until := func(n int64) int64 {
 		ms, err := c.Do(t.Context(), c.B().Pttl().Key(key(n)).Build()).AsInt64()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return time.Now().UnixMilli() + ms
 	}
 	first := until(ws[0].Number())
@@ -152,9 +146,7 @@ func strangers(t *testing.T, s *servers.Redis, c rueidis.Client) {
 	t.Helper()
 	r := registrar(t, c, workerid.Options{Min: 40, Max: 45})
 	ws, err := r.RegisterMany(t.Context(), 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	commands := [][]string{
 		{"SET", "Y", "EX", "100"},
 		{"EXPIRE", "100"},
@@ -233,13 +225,9 @@ func TestBesideTheOriginalInACluster(t *testing.T) {
 func generator(t testing.TB, r *workerid.Registrar) *snowfence.Generator {
 	t.Helper()
 	f, err := r.Fence(t.Context(), fleet.Default(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g, err := snowfence.New(snowfence.Config{Fence: f})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = g.Close() }) // the server may be gone
 	return g
 }

@@ -78,13 +78,9 @@ func TestAsInTheOriginal(t *testing.T) {
 		t.Fatal(first)
 	}
 	f, err := workerid.FenceOf(first, fleet.Default(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g, err := snowfence.New(snowfence.Config{Fence: f})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	goesOn(t, g)
 	// The next registration gives the first back, and seals its generator.
 	many := workerid.RegisterMany(conf)

@@ -25,7 +25,10 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/redisstore/workerid"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // playerEnv says which player a process is that this test has started.
 const playerEnv = "SNOWFENCE_TEST_PLAYER"
@@ -151,21 +154,15 @@ type player struct {
 func start(t testing.TB, kind string) *player {
 	t.Helper()
 	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &player{t: t, cmd: exec.Command(path), answers: make(chan string, 1)}
 	p.cmd.Env = append(os.Environ(), playerEnv+"="+kind)
 	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Start())
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -231,9 +228,7 @@ func (p *player) number(words ...any) int64 {
 // signal stops a process, or lets it go on.
 func (p *player) signal(s syscall.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, p.cmd.Process.Signal(s))
 }
 
 // open connects to servers as our own tests do.
@@ -241,9 +236,7 @@ func open(t testing.TB, o rueidis.ClientOption) rueidis.Client {
 	t.Helper()
 	o.DisableCache = true
 	c, err := rueidis.NewClient(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -259,9 +252,7 @@ func registrar(t testing.TB, c rueidis.Client, o workerid.Options) *workerid.Reg
 		o.TTL = ttl
 	}
 	r, err := workerid.New(c, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = r.UnRegister() }) // the server may be gone
 	return r
 }
@@ -272,9 +263,7 @@ const ttl = 15 * time.Second
 func one(t testing.TB, r *workerid.Registrar) *workerid.Worker {
 	t.Helper()
 	w, err := r.RegisterOne(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w
 }
 

@@ -18,8 +18,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/test/harness/tests"
 	"github.com/snowfence/snowfence/test/release/licences"
 )
+
+var must = tests.Must
 
 const repository = "../../.."
 
@@ -31,9 +34,7 @@ func TestAnArchiveHasTheSameBytesEverywhere(t *testing.T) {
 	page := entry{name: "man/snowfence.1", body: []byte("page")}
 	for name, pack := range map[string]func(string, []entry, time.Time) ([]byte, error){"tar": tarball, "zip": zipped} {
 		once, err := pack("snowfence", []entry{program, page}, commit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		again, err := pack("snowfence", []entry{page, program}, commit.In(time.FixedZone("elsewhere", 20_700)))
 		if err != nil || !bytes.Equal(once, again) {
 			t.Errorf("%s: %v, two archives of the same files differ", name, err)
@@ -43,13 +44,9 @@ func TestAnArchiveHasTheSameBytesEverywhere(t *testing.T) {
 
 func TestAnArchiveHasOneFolder(t *testing.T) {
 	packed, err := tarball("snowfence_1", []entry{{name: "snowfence", program: true}, {name: "LICENSE"}}, commit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	small, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if small.Name != "" || !small.ModTime.IsZero() {
 		t.Errorf("gzip names %q at %v", small.Name, small.ModTime)
 	}
@@ -99,19 +96,13 @@ func TestTheFormulaHasTheChecksumOfEachArchive(t *testing.T) {
 // This test is a program with a list of what is linked into it, as any.
 func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 	file, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	program, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mod := licences.Module{Path: "golang.org/x/mod", Texts: []licences.Text{{IDs: []string{"BSD-3-Clause", "MIT"}}}}
 	b := &build{commitTime: commit, linkedModules: []licences.Module{mod}, root: repository}
 	text, err := b.listParts(program, "snowfence_1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type component struct {
 		Name, Purl string
 		Licenses   []struct {
@@ -124,9 +115,7 @@ func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 		Metadata                  struct{ Timestamp string }
 		Components                []component
 	}
-	if err := json.Unmarshal(text, &list); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &list))
 	if list.SpecVersion != "1.6" || list.Metadata.Timestamp != "2026-11-22T12:00:00Z" {
 		t.Errorf("CycloneDX %s at %s", list.SpecVersion, list.Metadata.Timestamp)
 	}
@@ -153,9 +142,7 @@ func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 func TestThePackagesHaveWhatTheUnitNeeds(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(text)
 	}
 	unit, contents := read("deploy/systemd/snowfence.service"), read(settings)

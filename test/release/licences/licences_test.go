@@ -6,7 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 const repository = "../../.."
 
@@ -14,13 +18,9 @@ const repository = "../../.."
 // bundles.
 func TestNoticesNameTheDependencies(t *testing.T) {
 	modules, err := Linked(filepath.Join(repository, "cmd"), os.Environ(), "./snowfence")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bundled, err := Bundled(repository)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := Notices(repository, modules)
 	if err != nil || len(modules) < 20 {
 		t.Fatalf("%d modules, %v", len(modules), err)
@@ -45,17 +45,11 @@ func TestFindLooksBesideThePackages(t *testing.T) {
 		"LICENSE": mit, "NOTICE.txt": "made by us\r\n", "license.go": "package x", "LICENSE-LOGO": "a picture",
 		"a/COPYING": bsd, "a/b/b.go": "package b", "c/LICENSE": "not linked",
 	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(body), 0o644))
 	}
 	texts, err := Find(dir, []string{"", "a/b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var files []string
 	for _, text := range texts {
 		files = append(files, text.File)

@@ -14,7 +14,10 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // web is where the sources of the page are.
 const web = "../../../cmd/internal/dashboard/web"
@@ -25,17 +28,13 @@ func tools(t *testing.T, programs ...string) []string {
 	t.Helper()
 	paths := servers.Need(t, "dashboard", append(programs, "npm")...)
 	lock, err := os.ReadFile(filepath.Join(web, "package-lock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stamp := filepath.Join(web, "node_modules", ".installed")
 	if installed, err := os.ReadFile(stamp); err == nil && bytes.Equal(installed, lock) {
 		return paths
 	}
 	run(t, paths[len(programs)], nil, "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-	if err := os.WriteFile(stamp, lock, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(stamp, lock, 0o644))
 	return paths
 }
 
@@ -88,9 +87,7 @@ func files(t *testing.T, dir string) map[string]string {
 		all[name] = string(body)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 

@@ -41,9 +41,7 @@ func BenchmarkHolders(b *testing.B) {
 			server := resident(b, p.servers[0].Pid())
 			leases, err := p.client.Leases(b.Context(), namespace, p.scheme, *holders,
 				&lease.Options{TTL: ttl, Label: "holder"})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			w := &watch{TB: b, leases: leases, last: look(leases)}
 			cpu := seconds(b, p.servers[0].Pid())
 			took, d := w.wait(steady)
@@ -75,9 +73,7 @@ func BenchmarkHolders(b *testing.B) {
 		})
 	}
 	if *figures != "" {
-		if err := os.WriteFile(*figures, []byte(out.String()), 0o644); err != nil {
-			b.Fatal(err)
-		}
+		must(b, os.WriteFile(*figures, []byte(out.String()), 0o644))
 	}
 }
 
@@ -85,13 +81,9 @@ func BenchmarkHolders(b *testing.B) {
 func resident(b *testing.B, pid int) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	pages, err := strconv.ParseFloat(strings.Fields(string(text))[1], 64)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return pages * float64(os.Getpagesize())
 }
 
@@ -99,16 +91,12 @@ func resident(b *testing.B, pid int) float64 {
 func seconds(b *testing.B, pid int) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	sum := 0.0
 	for _, ticks := range f[11:13] { // utime and stime, see proc(5)
 		n, err := strconv.ParseFloat(ticks, 64)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		sum += n / 100
 	}
 	return sum

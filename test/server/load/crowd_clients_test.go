@@ -120,9 +120,7 @@ func startOrdinary(t *testing.T, s *crowded) *ordinary {
 	o := &ordinary{end: make(chan struct{}), seen: map[string]bool{}}
 	for _, address := range []string{s.http, s.resp} {
 		p, err := dial(address, address == s.http)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		o.done.Go(func() {
 			defer p.Close()
 			for i := 0; ; i++ {

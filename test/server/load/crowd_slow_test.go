@@ -83,9 +83,7 @@ func startSlow(t *testing.T, s *crowded, n size) *slow {
 			address = s.http
 		}
 		conn, err := net.DialTimeout("tcp", address, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		conns = append(conns, conn)
 		c.seen.Add(1)
 		c.done.Go(func() {

@@ -66,9 +66,7 @@ func TestCrowd(t *testing.T) {
 	good.stop(t)
 	s.Stop(t, syscall.SIGTERM)
 	log, err := os.ReadFile(s.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, word := range []string{"panic", "goroutine ", "fatal error", "DATA RACE"} {
 		if i := strings.Index(string(log), word); i >= 0 {
 			t.Errorf("the server wrote: %.2000s", log[i:])

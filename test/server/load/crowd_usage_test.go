@@ -42,9 +42,7 @@ func (s *crowded) addresses() error {
 func (s *crowded) ask(t testing.TB, path string) string {
 	t.Helper()
 	page, err := servers.Get(t.Context(), "http://"+s.admin+path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return page
 }
 
@@ -79,13 +77,9 @@ func (s *crowded) usage(t testing.TB) usage {
 		resp:       number(t, metrics, `snowfence_connections{wire="resp"} `),
 	}
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.Pid()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pages, err := strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u.resident = pages * int64(os.Getpagesize())
 	return u
 }

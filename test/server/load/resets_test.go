@@ -63,9 +63,7 @@ func TestResets(t *testing.T) {
 	good.stop(t)
 	s.Stop(t, syscall.SIGTERM)
 	log, err := os.ReadFile(s.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if strings.Contains(string(log), "panic") || len(log) > 100_000 {
 		t.Errorf("the log has %d bytes: %.2000s", len(log), log)
 	}
@@ -75,9 +73,7 @@ func TestResets(t *testing.T) {
 func (s *crowded) peak(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Pid()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	return number(t, strings.TrimLeft(rest, " \t"), "") << 10
 }

@@ -10,7 +10,10 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
@@ -39,13 +42,9 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 	}
 	body := fmt.Sprintf(`{"layout":%q,"max_ttl":"60s"}`, p.scheme.Layout().String())
 	_, _, err = servers.Ask(t.Context(), http.DefaultClient, http.MethodPut, addresses[0]+"/v1/"+namespace, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err := remote.Dial(addresses, &remote.Options{Timeout: 30 * time.Second}) // a busy machine is no trouble
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	p.client = c
 	return p

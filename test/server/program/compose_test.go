@@ -43,13 +43,9 @@ type composed struct {
 func TestComposeFile(t *testing.T) {
 	const folder = "../../../deploy/compose"
 	data, err := os.ReadFile(folder + "/compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var c composed
-	if err := yaml.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(data, &c))
 	path := servers.Program(t, servers.Snowfence)
 	ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 	defer cancel()
@@ -117,16 +113,12 @@ func TestComposeFile(t *testing.T) {
 			}
 		}
 		settings, err := os.ReadFile(filepath.Join(folder, c.Configs[s.Configs[0].Source].File))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		config := filepath.Join(dir, name+".yaml")
 		places := strings.NewReplacer("0.0.0.0:8443", web, "0.0.0.0:6380", servers.Address(ports[1]),
 			"127.0.0.1:9090", servers.Address(ports[2]), "/run/secrets", dir, s.Configs[0].Target, config,
 			"/snowfence", path)
-		if err := os.WriteFile(config, []byte(places.Replace(string(settings))), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(config, []byte(places.Replace(string(settings))), 0o600))
 		args := strings.Split(places.Replace(strings.Join(s.Command, "\n")), "\n")
 		if at := s.Environment["SNOWFENCE_ADVERTISE"]; at != s.Hostname+":8443" {
 			t.Errorf("%s says that it is at %s", name, at)

@@ -84,9 +84,7 @@ func TestWhatAnswered(t *testing.T) {
 	p := servers.StartPostgres(t)
 	p.SQL(t, "postgres", "CREATE USER app PASSWORD 'right'; GRANT CREATE ON SCHEMA public TO app")
 	rules := "host all postgres 127.0.0.1/32 trust\nhost all app 127.0.0.1/32 scram-sha-256\n"
-	if err := os.WriteFile(filepath.Join(p.Dir, "pg_hba.conf"), []byte(rules), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(p.Dir, "pg_hba.conf"), []byte(rules), 0o600))
 	p.SQL(t, "postgres", "SELECT pg_reload_conf()")
 	at := func(password, database string) string {
 		return fmt.Sprintf("postgres://app:%s@127.0.0.1:%d/%s", password, p.Port, database)
@@ -95,17 +93,13 @@ func TestWhatAnswered(t *testing.T) {
 		t.Fatal(out)
 	}
 	db, err := sql.Open("pgx", p.URL("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	tx, err := db.Begin()
 	if err == nil {
 		_, err = tx.Exec("LOCK TABLE snowfence_lease, snowfence_meta")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	deadline := time.Now().Add(fleet.Patience())
 	for url, want := range map[string]string{
 		at("another", "postgres"): "the password is wrong",

@@ -40,9 +40,7 @@ func TestImport(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile("../../../docs/move/redis-incr.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	imports := func(keys string, flags ...string) []string {
 		from := strings.Replace(old.URL(), "redis://", "redis://:"+escaped+"@", 1)
 		return append([]string{"sequence", "import", keys, "--from", from}, flags...)
@@ -102,9 +100,7 @@ func port(address string) string { return address[strings.LastIndexByte(address,
 func TestMovePages(t *testing.T) {
 	m := servers.StartMariaDB(t)
 	page, err := os.ReadFile("../../../docs/move/leaf.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	statement := regexp.MustCompile("`([A-Z][^`]*)`")
 	for _, c := range []struct{ row, made, want string }{
 		{"Leaf", "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint, step int);" +

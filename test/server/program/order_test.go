@@ -204,9 +204,7 @@ func newOracle(t *testing.T, store string, behind bool) *oracle {
 			t.Skip("libfaketime is not installed; make test installs it")
 		}
 		file := filepath.Join(t.TempDir(), "offset")
-		if err := os.WriteFile(file, fmt.Appendf(nil, "-%d", int(skew.Seconds())), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, fmt.Appendf(nil, "-%d", int(skew.Seconds())), 0o600))
 		env = append(env, "LD_PRELOAD="+lib[0], "FAKETIME_TIMESTAMP_FILE="+file, "FAKETIME_NO_CACHE=1",
 			"FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1")
 		args = append([]string{path}, args...)

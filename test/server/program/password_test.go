@@ -19,9 +19,7 @@ func TestChangedPassword(t *testing.T) {
 			p := servers.StartPostgres(t)
 			p.SQL(t, "postgres", "CREATE USER app; GRANT CREATE ON SCHEMA public TO app")
 			rules := "host all postgres 127.0.0.1/32 trust\nhost all app 127.0.0.1/32 scram-sha-256\n"
-			if err := os.WriteFile(filepath.Join(p.Dir, "pg_hba.conf"), []byte(rules), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(p.Dir, "pg_hba.conf"), []byte(rules), 0o600))
 			return p.URL("postgres"), func(password string) {
 				p.SQL(t, "postgres", "SELECT pg_reload_conf(); ALTER USER app PASSWORD '"+password+"'; "+
 					"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
@@ -49,9 +47,7 @@ func TestChangedPassword(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "password")
 			change := func(password string) {
 				t.Helper()
-				if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(file, []byte(password+"\n"), 0o600))
 				set(password)
 			}
 			change("the first one")

@@ -12,7 +12,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // password is the password of the user app of all servers. The scripts
 // check that it is never shown.

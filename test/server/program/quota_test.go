@@ -31,9 +31,7 @@ func TestNodesGivenBackCountInEachStore(t *testing.T) {
 			} {
 				text += fmt.Sprintf("- {name: %s, sha256: %x, %s}\n", name, sha256.Sum256([]byte(name)), more)
 			}
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(text), 0o600))
 			at := servers.Address(servers.Ports(t, 1)[0])
 			p := servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{
 				"serve", "--store", url, "--http", at, "--resp", "", "--tokens", file,
@@ -100,9 +98,7 @@ func (q quota) take(namespace string, limit int) {
 func (q quota) call(token, method string, body map[string]any, answer any) bool {
 	q.Helper()
 	b, err := json.Marshal(body)
-	if err != nil {
-		q.Fatal(err)
-	}
+	must(q, err)
 	status, text, err := servers.Ask(q.Context(), http.DefaultClient, http.MethodPost, q.base+method, string(b),
 		"Content-Type: application/json", "Authorization: Bearer "+token)
 	if status == http.StatusTooManyRequests {
@@ -114,8 +110,6 @@ func (q quota) call(token, method string, body map[string]any, answer any) bool 
 	if answer != nil {
 		err = json.Unmarshal([]byte(text), answer)
 	}
-	if err != nil {
-		q.Fatal(err)
-	}
+	must(q, err)
 	return true
 }

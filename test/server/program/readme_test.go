@@ -25,9 +25,7 @@ var (
 func readPage(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -102,14 +100,10 @@ func programOf(t *testing.T, page, section string) string {
 // second a higher one.
 func runsTwice(t *testing.T, program, setting string) {
 	scheme, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	source, path := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(source, []byte(program), 0o600))
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s", "-o", path, source)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -139,9 +133,7 @@ func TestAgents(t *testing.T) {
 	}
 	for _, block := range blocks {
 		source := filepath.Join(t.TempDir(), "main.go")
-		if err := os.WriteFile(source, []byte(block[1]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(source, []byte(block[1]), 0o600))
 		if out, err := exec.CommandContext(t.Context(), "go", "vet", source).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}

@@ -14,9 +14,7 @@ import (
 // templates do.
 func TestLinkerDropsWhatNobodyCalls(t *testing.T) {
 	program, err := os.ReadFile(servers.Program(t, servers.Snowfence))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// Names of functions are in a program without symbols too.
 	if !bytes.Contains(program, []byte("github.com/redis/rueidis.NewClient")) {
 		t.Fatal("the program has no names of functions: this test looks for them in vain")

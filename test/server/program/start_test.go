@@ -23,9 +23,7 @@ var (
 func TestStartServer(t *testing.T) {
 	redis := servers.Need(t, "redis-server", "redis-cli")[0]
 	data, err := os.ReadFile("../../../docs/start/server.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := servers.Program(t, servers.Snowfence)
 	ports := servers.Ports(t, 2)
 	web, resp := servers.Address(ports[0]), servers.Address(ports[1])
@@ -44,9 +42,7 @@ func TestStartServer(t *testing.T) {
 	})
 
 	said, err := os.ReadFile(server.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := 0
 	for line := range strings.Lines(page) {
 		line, ok := strings.CutPrefix(strings.TrimSpace(line), "snowfence: ")
@@ -62,9 +58,7 @@ func TestStartServer(t *testing.T) {
 		t.Errorf("%d lines, want 6", n)
 	}
 	more, err := os.ReadFile("../../../docs/reference/protocols.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n = 0
 	for _, m := range request.FindAllStringSubmatch(page+places.Replace(string(more)), -1) {
 		if strings.Contains(m[3], `"ticket"`) || strings.Contains(m[2], "RANDOM") {

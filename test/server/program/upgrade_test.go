@@ -28,9 +28,7 @@ func TestUpgrade(t *testing.T) {
 	servers.Later(t)
 	now, next := servers.Program(t, servers.Snowfence), nextProgram(t)
 	dir, err := os.MkdirTemp("", "up") // the path of a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	store := "sqlite:" + dir + "/ids.db"
 	ports := servers.Ports(t, 2)
@@ -61,15 +59,11 @@ func TestUpgrade(t *testing.T) {
 	local := []string{"unix:" + dir + "/agent"}
 	for _, urls := range [][]string{urls, local} {
 		ids, err := dial(t, urls...).Open(t.Context(), &lease.Options{Namespace: "default"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = ids.Close() })
 		c.ask(load, ids.Next)
 		src, err := dial(t, urls...).Source("default", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = src.Close() })
 		c.ask(load, func(ctx context.Context) (id snowfence.ID, err error) {
 			for id, err = src.Next(ctx); &urls[0] == &local[0] && err != nil && ctx.Err() == nil; {
@@ -112,13 +106,9 @@ func TestUpgrade(t *testing.T) {
 func nextProgram(t *testing.T) string {
 	t.Helper()
 	file, err := filepath.Abs("../../../lease/store/format.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	changed := strings.Replace(string(source), "const Format = 1\n", "const Format = 2\n", 1)
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: filepath.Join(dir, "format.go")}})
@@ -126,9 +116,7 @@ func nextProgram(t *testing.T) string {
 		t.Fatal("the format is not where it was", err)
 	}
 	for name, text := range map[string]string{"format.go": changed, "overlay.json": string(overlay)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	path := filepath.Join(dir, "snowfence")
 	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", path,
@@ -142,9 +130,7 @@ func nextProgram(t *testing.T) string {
 func dial(t *testing.T, urls ...string) *remote.Client {
 	t.Helper()
 	c, err := remote.Dial(urls, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

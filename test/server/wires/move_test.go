@@ -21,9 +21,7 @@ var blockOfShell = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 func TestMoveFromRedis(t *testing.T) {
 	cli := servers.Need(t, "redis", "redis-cli")[0]
 	page, err := os.ReadFile("../../../docs/move/redis-incr.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	blocks := blockOfShell.FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != 6 {
 		t.Fatalf("%d blocks of commands", len(blocks))
@@ -51,9 +49,7 @@ func TestMoveFromRedis(t *testing.T) {
 
 	ctx := t.Context()
 	was := redisClient(t, old.Address(), "")
-	if err := was.Do(ctx, was.B().Set().Key("orders").Value("4000000").Build()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, was.Do(ctx, was.B().Set().Key("orders").Value("4000000").Build()).Error())
 	incrBy := func(c rueidis.Client, n int64) error {
 		return c.Do(ctx, c.B().Incrby().Key("orders").Increment(n).Build()).Error()
 	}
@@ -84,9 +80,7 @@ func TestMoveFromRedis(t *testing.T) {
 		programs.Go(func() { count(now, 1000) })
 	}
 	programs.Wait()
-	if err := incrBy(was, 7_000_000-5_000_000-2000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, incrBy(was, 7_000_000-5_000_000-2000))
 	if last := run(2); last != "7000000" {
 		t.Fatalf("the old counter ended at %s", last)
 	}
@@ -96,9 +90,7 @@ func TestMoveFromRedis(t *testing.T) {
 	run(3)
 	count(now, 3000)
 	for range 4 { // through what the server held
-		if err := incrBy(now, 1_000_000); err != nil {
-			t.Fatal(err)
-		}
+		must(t, incrBy(now, 1_000_000))
 	}
 	count(now, 10)
 	for n := range seen {

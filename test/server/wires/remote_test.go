@@ -70,9 +70,7 @@ func TestRemote(t *testing.T) {
 		with := o
 		change(&with)
 		c, err := remote.Dial(addresses, &with)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
@@ -87,22 +85,14 @@ func TestRemote(t *testing.T) {
 
 	c := dial(func(*remote.Options) {})
 	scheme, err := c.Scheme(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	patient := snowfence.Config{MaxWait: time.Minute}
 	l, err := c.Lease(t.Context(), "default", scheme, &lease.Options{TTL: 3 * time.Second, Label: "remote"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g, err := l.Generator(patient)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := c.Source("default", &remote.SourceOptions{Batch: 50, MaxAge: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	makers := map[string]*maker{"generator": {next: g.Next}, "source": {next: s.Next}}
@@ -179,14 +169,10 @@ func TestRemoteHints(t *testing.T) {
 		}
 	}
 	c, err := remote.Dial([]string{"http://" + server.http}, &remote.Options{Token: secret, Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	g, err := c.Open(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer g.Close()
 	if _, err := g.Next(t.Context()); err != nil {
 		t.Error(err)

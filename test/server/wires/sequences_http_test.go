@@ -14,9 +14,7 @@ func TestSequencesOfThePages(t *testing.T) {
 	n := 0
 	for _, path := range []string{"reference/protocols.md", "choose/sequences.md"} {
 		page, err := os.ReadFile("../../../docs/" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "page.db"))
 		lines := strings.Split(string(page), "\n")
 		for i, line := range lines {
@@ -27,9 +25,7 @@ func TestSequencesOfThePages(t *testing.T) {
 			n++
 			got, err := servers.Curl(t.Context(), strings.ReplaceAll(command, "127.0.0.1:8080", s.http),
 				"Authorization: Bearer "+secret)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := strings.TrimSpace(lines[i+1])
 			if !strings.HasPrefix(line, "    $") { // a page without answers
 				if want = "{"; !strings.Contains(got, `"numbers":`) && !strings.Contains(got, `"state":"active"`) {

@@ -20,7 +20,10 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
@@ -44,10 +47,8 @@ func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens.yaml")
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
-	if err := os.WriteFile(tokens, []byte("tokens:\n- name: all\n  sha256: "+sum+
-		"\n  verbs: [ids, read, lease, manage]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(tokens, []byte("tokens:\n- name: all\n  sha256: "+sum+
+		"\n  verbs: [ids, read, lease, manage]\n"), 0o600))
 	ports := servers.Ports(t, 2)
 	s := &served{http: servers.Address(ports[0]), resp: servers.Address(ports[1])}
 	s.Process = servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), append([]string{
@@ -135,9 +136,7 @@ func redisClient(t *testing.T, address, password string) rueidis.Client {
 		InitAddress: []string{address}, Password: password, ConnWriteTimeout: time.Minute,
 		DisableCache: true, DisableRetry: true, ClientName: "wires",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -152,9 +151,7 @@ func TestRueidis(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range c.DoMulti(t.Context(), cmds...) {
 		id, err := r.ToString()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seen[id] = true
 	}
 	if len(seen) != len(cmds) {
@@ -179,9 +176,7 @@ func runNode(t *testing.T, script, address string) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), b, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	host, port, _ := strings.Cut(address, ":")
 	for _, args := range [][]string{

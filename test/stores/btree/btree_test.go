@@ -11,7 +11,10 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 var (
 	rows = flag.Int("rows", 0, "how many rows BenchmarkKeys inserts in each table")
@@ -21,9 +24,7 @@ var (
 func postgres(t testing.TB) *database {
 	p := servers.StartPostgres(t, "shared_buffers=32MB", "max_wal_size=4GB")
 	db, err := sql.Open("pgx", p.URL("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxIdleConns(writers)
 	return &database{
@@ -48,9 +49,7 @@ func mariadb(t testing.TB) *database {
 		"--innodb-buffer-pool-load-at-startup=0", "--innodb-log-file-size=512M")
 	name := m.NewDatabase(t)
 	db, err := sql.Open("mysql", m.DSN(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxIdleConns(writers)
 	size := func(index string) string {
@@ -79,15 +78,11 @@ func mariadb(t testing.TB) *database {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	all, err := kinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d := postgres(t)
 	for _, k := range []kind{all[2], all[3]} {
 		r, err := d.measureKind(t.Context(), k, 2000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.LogBytes <= 0 || r.KeyBytes <= 0 || r.IndexBytes <= 0 || r.Fill <= 0 || r.Day <= 0 {
 			t.Errorf("%+v", r)
 		}
@@ -100,9 +95,7 @@ func BenchmarkKeys(b *testing.B) {
 		b.Skip("needs -rows and -page")
 	}
 	all, err := kinds()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	m := measurement{Rows: *rows}
 	for _, start := range []func(testing.TB) *database{postgres, mariadb} {
 		d := start(b)
@@ -115,7 +108,5 @@ func BenchmarkKeys(b *testing.B) {
 			m.Results = append(m.Results, r)
 		}
 	}
-	if err := m.writeInto(*page); err != nil {
-		b.Fatal(err)
-	}
+	must(b, m.writeInto(*page))
 }

@@ -16,16 +16,12 @@ import (
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
+var must = tests.Must
 
-func must(t testing.TB, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
 // A database is an empty one on a server, as the administrator sees it.
 type database struct {

@@ -20,14 +20,15 @@ import (
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/test/harness/amazon"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func openStore(t testing.TB, c *dynamodb.Client, table string) *dynamostore.Store {
 	t.Helper()
 	st, err := dynamostore.New(c, table, &dynamostore.Options{Timeout: shared.Patience()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st
 }
 
@@ -102,9 +103,7 @@ func swap(t *testing.T, st store.Store, old string, r store.Record) error {
 func nonce(t *testing.T, st store.Store) string {
 	t.Helper()
 	rs, err := st.Get(t.Context(), []store.Key{record(5, "").Key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return rs[0].Nonce
 }
 
@@ -156,14 +155,10 @@ func TestKeysLeftForLater(t *testing.T) {
 	var keys []store.Key
 	for node := range int64(250) {
 		keys = append(keys, record(node, "").Key)
-		if err := swap(t, st, "", record(node, fmt.Sprint("a", node))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, swap(t, st, "", record(node, fmt.Sprint("a", node))))
 	}
 	rs, err := st.Get(t.Context(), append(keys, keys[7]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, r := range rs {
 		if want := fmt.Sprint("a", append(keys, keys[7])[i].Node); r.Nonce != want {
 			t.Errorf("record %d has nonce %q, want %q", i, r.Nonce, want)
@@ -190,9 +185,7 @@ func TestRestoredTable(t *testing.T) {
 		t.Fatal(before, err)
 	}
 	items, err := c.Scan(t.Context(), &dynamodb.ScanInput{TableName: &name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := c.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
 		t.Fatal(err)
 	}
@@ -229,9 +222,7 @@ func TestReadOnly(t *testing.T) {
 	c := amazon.DynamoDB(address, nil)
 	amazon.NewTable(t, c, "ids")
 	looks, err := dynamostore.New(c, "ids", &dynamostore.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, err := range map[string]error{
 		"swap":    swap(t, looks, "", record(5, "a")),
 		"suspect": looks.Suspect(t.Context(), "one"),
@@ -274,9 +265,7 @@ func renew(t *testing.T, st store.Store) {
 	t.Helper()
 	_, err1 := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: store.NamespaceNode}})
 	_, err2 := st.Identity(t.Context(), "n")
-	if err := errors.Join(swap(t, st, "", record(5, "a")), err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(swap(t, st, "", record(5, "a")), err1, err2))
 }
 
 // counting is a transport that tells of each request.

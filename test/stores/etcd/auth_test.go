@@ -21,7 +21,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 const password = "correct-horse-battery"
 
@@ -117,9 +120,7 @@ func TestDenied(t *testing.T) {
 	m := guarded(t, "snowfence/")
 	writer := logged(t, m, "writer")
 	st, err := etcdstore.New(writer, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	swap(t, st, records(0, 3))
 
 	elsewhere := openStore(t, writer, "elsewhere")
@@ -135,9 +136,7 @@ func TestDenied(t *testing.T) {
 
 	reader := logged(t, m, "reader")
 	looking, err := etcdstore.New(reader, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rs, err := looking.List(t.Context(), "default", snowfence.NodeRange{Until: 11}, 1<<20)
 	if err != nil || len(rs) != 3 {
 		t.Errorf("a user who may read sees %d records: %v", len(rs), err)
@@ -157,9 +156,7 @@ func TestPassword(t *testing.T) {
 			continue
 		}
 		st, err := etcdstore.New(c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		_, err = st.Get(ctx, []store.Key{key(0)})
 		errs = append(errs, err, st.Swap(ctx, records(0, 1))[0])

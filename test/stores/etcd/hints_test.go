@@ -35,9 +35,7 @@ func TestCorruptMember(t *testing.T) {
 	writes := records(0, 1)
 	swap(t, st, writes)
 	list, err := cl.MemberList(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bad, healthy := members[2], members[0]
 	id := uint64(0)
 	for _, m := range list.Members {
@@ -105,9 +103,7 @@ func TestNoAnswer(t *testing.T) {
 	cl := servers.EtcdClient(t, m)
 	swap(t, openStore(t, cl, "silent"), records(0, 1))
 	hasty, err := etcdstore.New(cl, &etcdstore.Options{Prefix: "silent", Timeout: 100 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m.Signal(t, syscall.SIGSTOP)
 	_, err = hasty.Get(t.Context(), []store.Key{key(0)})
 	if err == nil || !strings.Contains(err.Error(),

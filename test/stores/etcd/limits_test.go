@@ -86,9 +86,7 @@ func TestTransactionLength(t *testing.T) {
 				writes := records(0, fit)
 				for i := range writes {
 					rs, err := st.Get(t.Context(), []store.Key{writes[i].New.Key})
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					// All that can change does, which makes the longest
 					// transaction.
 					writes[i].Old = rs[0].Nonce
@@ -107,9 +105,7 @@ func TestTransactionLength(t *testing.T) {
 				keys[i] = key(int64(i))
 			}
 			rs, err := st.Get(t.Context(), keys)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for i, r := range rs {
 				if r.Node != int64(i) || r.Nonce == "" {
 					t.Fatalf("record %d: %+v", i, r)

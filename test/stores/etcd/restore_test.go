@@ -28,9 +28,7 @@ func newFleet(t *testing.T) fleet {
 		t.Helper()
 		o := &etcdstore.Options{Prefix: "fleet", Timeout: shared.TTL / 2}
 		st, err := etcdstore.New(servers.EtcdClient(t, m), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return st
 	}), m}
 	f.Namespace("")
@@ -93,9 +91,7 @@ func TestSetBackWhileHeld(t *testing.T) {
 func putBack(t *testing.T, m *servers.Etcd) (finish func()) {
 	c := servers.EtcdClient(t, m)
 	old, err := c.Get(t.Context(), "fleet/", clientv3.WithPrefix())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return func() {
 		for _, kv := range old.Kvs {
 			if _, err := c.Put(t.Context(), string(kv.Key), string(kv.Value)); err != nil {

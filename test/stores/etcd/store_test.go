@@ -26,9 +26,7 @@ func stores(c *clientv3.Client) func(*testing.T) store.Store {
 func openStore(t testing.TB, c *clientv3.Client, prefix string) *etcdstore.Store {
 	t.Helper()
 	st, err := etcdstore.New(c, &etcdstore.Options{Prefix: prefix, Timeout: shared.Patience()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st
 }
 

@@ -42,9 +42,7 @@ func alerts(t testing.TB, scrapes []map[string]string) []string {
 	t.Helper()
 	promtool := servers.Need(t, "prometheus", "promtool")[0]
 	rules, err := filepath.Abs("../../../deploy/prometheus/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	series := map[string][]string{}
 	for i, now := range scrapes {
 		for name, value := range now {
@@ -61,9 +59,7 @@ func alerts(t testing.TB, scrapes []map[string]string) []string {
 	}
 	fmt.Fprintf(&b, "  promql_expr_test: [{expr: count by (alertname) (ALERTS), eval_time: %ds}]\n", len(scrapes)-1)
 	file := filepath.Join(tempDir(t), "alerts.yaml")
-	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(b.String()), 0o600))
 	out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", file).CombinedOutput()
 	var names []string
 	for _, m := range raisedAlert.FindAllStringSubmatch(string(out), -1) {

@@ -27,25 +27,19 @@ type verdict struct {
 func judge(t testing.TB, s *snowfence.Scheme, ws []*worker) verdict {
 	t.Helper()
 	a, err := audit.New(audit.Options{Scheme: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var v verdict
 	var all []stretch
 	for i, w := range ws {
 		w.mu.Lock()
-		if err := a.Add(w.ids...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Add(w.ids...))
 		used, wrong := stretches(s, i, w)
 		w.mu.Unlock()
 		all = append(all, used...)
 		v.wrong = append(v.wrong, wrong...)
 	}
 	r, err := a.Result(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	v.ids, v.duplicates = r.Count, r.Duplicates.IDs
 	if v.duplicates > 0 {
 		v.wrong = append(v.wrong, fmt.Sprintf("%d IDs were made more than once: %+v", v.duplicates, r.Duplicates.List))
@@ -123,9 +117,7 @@ func TestAuditFinds(t *testing.T) {
 		t.Fatalf("one alone: %+v", v)
 	}
 	p, err := s.Decode(w.ids[len(w.ids)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.grants = []acknowledged{{7, p.Tick}}
 	if v := judge(t, s, ws[:1]); len(v.wrong) == 0 || !strings.Contains(v.wrong[0], "granted up to") {
 		t.Errorf("an ID past the end of its grant was not found: %+v", v)
@@ -140,8 +132,6 @@ func TestAuditFinds(t *testing.T) {
 func twitter(t testing.TB) *snowfence.Scheme {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }

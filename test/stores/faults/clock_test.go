@@ -47,9 +47,7 @@ func launchStepped(t testing.TB, name string, args ...string) *stepped {
 func (p *stepped) step(t testing.TB, d time.Duration) {
 	t.Helper()
 	next := p.file + ".next"
-	if err := os.WriteFile(next, fmt.Appendf(nil, "%+d", int64(d.Seconds())), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(next, fmt.Appendf(nil, "%+d", int64(d.Seconds())), 0o600))
 	if err := os.Rename(next, p.file); err != nil { // the process never reads half of it
 		t.Fatal(err)
 	}
@@ -59,9 +57,7 @@ func (p *stepped) step(t testing.TB, d time.Duration) {
 func recordOf(ctx context.Context, t testing.TB, st store.Store, w *worker) (store.Record, bool) {
 	t.Helper()
 	records, err := scope.Namespaces(st).Leases(ctx, namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, r := range records {
 		if r.Holder != "" && strings.HasSuffix(r.Label, "/"+strconv.Itoa(w.cmd.Process.Pid)) {
 			return r, true

@@ -85,9 +85,7 @@ const dayHeader = "| what happens | `/readyz` | alerts | the log | callers |"
 func dayTable(t testing.TB, path string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, table, _ := strings.Cut(string(text), dayHeader+"\n")
 	rows := map[string][]string{}
 	for line := range strings.Lines(table) {
@@ -117,9 +115,7 @@ func (x trouble) play(t *testing.T, want []string) string {
 	for _, name := range []string{caller, "greedy"} {
 		text += fmt.Sprintf("- {name: %s, sha256: %x, verbs: [ids]}\n", name, sha256.Sum256([]byte(name)))
 	}
-	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(tokens, []byte(text), 0o600))
 	args := append([]string{
 		"serve", "--store", d.programURL(), "--http", d.web, "--resp", d.resp, "--admin", d.manage, "--tokens", tokens,
 		"--block", "1", "--label", "server",

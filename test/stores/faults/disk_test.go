@@ -22,9 +22,7 @@ func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 	temporary.Lock()
 	defer temporary.Unlock()
 	dir, err := os.MkdirTemp("", "snowfence-disk-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d := &disk{dir}
 	if err := syscall.Mount("tmpfs", d.dir, "tmpfs", 0, "mode=0755,size="+size); err != nil {
 		_ = os.Remove(dir) // what counts is that the test cannot run
@@ -40,9 +38,7 @@ func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 		t.Fatal(err)
 	}
 	before, set := os.LookupEnv("TMPDIR")
-	if err := os.Setenv("TMPDIR", dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Setenv("TMPDIR", dir))
 	defer func() {
 		if set {
 			err = os.Setenv("TMPDIR", before)
@@ -84,9 +80,7 @@ func (d *disk) fill(t testing.TB) (free func()) {
 	t.Helper()
 	path := filepath.Join(d.dir, "filler")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	for size := 1 << 20; size > 0; {
 		if _, err := f.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {
@@ -106,7 +100,5 @@ func (d *disk) fill(t testing.TB) (free func()) {
 // be open for writing.
 func (d *disk) readOnly(t testing.TB) {
 	t.Helper()
-	if err := syscall.Mount("", d.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mount("", d.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 }

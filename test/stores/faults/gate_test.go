@@ -59,9 +59,7 @@ func newGate(t testing.TB, address string, certs *servers.Certs, tooMany refusal
 		s.Start()
 	} else {
 		pair, err := tls.LoadX509KeyPair(certs.Cert, certs.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.TLS, s.EnableHTTP2 = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, true
 		s.StartTLS()
 	}

@@ -15,7 +15,10 @@ import (
 
 	"github.com/snowfence/snowfence/test/harness/amazon"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 var (
 	long  = flag.Bool("long", false, "every fault on every store, and long ones")

@@ -61,19 +61,13 @@ func kubernetesItems(t testing.TB, restore func(k *servers.Kubernetes, path stri
 func ask(t testing.TB, k *servers.Kubernetes, path string, into any) {
 	t.Helper()
 	var answer bytes.Buffer
-	if err := k.Ask("GET", path, "", &answer); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(answer.Bytes(), into); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Ask("GET", path, "", &answer))
+	must(t, json.Unmarshal(answer.Bytes(), into))
 }
 
 func text(t testing.TB, o map[string]any) string {
 	b, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
@@ -81,9 +75,7 @@ func text(t testing.TB, o map[string]any) string {
 // as a tool for backups does: what a program made in between stays.
 func kubernetesObjects(t testing.TB) (string, func() func()) {
 	return kubernetesItems(t, func(k *servers.Kubernetes, path string, kept []map[string]any) {
-		if err := k.Ask("DELETE", path, "", nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, k.Ask("DELETE", path, "", nil))
 		for _, o := range kept {
 			metadata := o["metadata"].(map[string]any)
 			for _, of := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
@@ -154,9 +146,7 @@ func dynamoTable(t testing.TB) (string, func() func()) {
 				t.Fatal(err)
 			}
 			gone, one := dynamodb.NewTableNotExistsWaiter(c), &dynamodb.DescribeTableInput{TableName: idsTable}
-			if err := gone.Wait(t.Context(), one, time.Minute); err != nil {
-				t.Fatal(err)
-			}
+			must(t, gone.Wait(t.Context(), one, time.Minute))
 			amazon.NewTable(t, c, *idsTable)
 			put(kept)
 		}

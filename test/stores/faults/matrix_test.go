@@ -50,9 +50,7 @@ type seenBack struct {
 func TestGoingBack(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/choose/stores.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := seenBack{cells: map[[2]string][3]string{}}
 	t.Run("ways", func(t *testing.T) {
 		for i, w := range ways {
@@ -189,9 +187,7 @@ var refused = regexp.MustCompile(`UNLOGGED|the store was replaced|no such namesp
 func opened(t testing.TB, url string) (store.Store, func() error) {
 	t.Helper()
 	st, done, err := kinds.Open(url, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st, done
 }
 
@@ -240,9 +236,7 @@ func holder(t testing.TB, url string) func() bool {
 			}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { l.Orphan(); <-l.Done(); _ = done() })
 	var before time.Time
 	return func() bool {

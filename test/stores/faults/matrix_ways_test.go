@@ -35,9 +35,7 @@ func closed(all []way) (out []way) {
 			_, err := database(t, "pgx", url).Exec("CREATE ROLE app LOGIN IN ROLE postgres; REVOKE EXECUTE ON" +
 				" FUNCTION pg_control_system(), pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn(), pg_walfile_name(pg_lsn)" +
 				" FROM PUBLIC, postgres")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return strings.Replace(url, "postgres@", "app@", 1), save
 		}})
 	}
@@ -138,9 +136,7 @@ func folder(t testing.TB, dir string, down, kill, up func()) func() {
 	up()
 	return func() {
 		kill()
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(dir))
 		run(t, "cp", "-a", kept, dir)
 		up()
 	}
@@ -369,9 +365,7 @@ func etcdKeys(prefix string) beginning {
 		c := servers.EtcdClient(t, e)
 		return url, func() func() {
 			kept, err := c.Get(t.Context(), prefix, clientv3.WithPrefix())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return func() {
 				for _, kv := range kept.Kvs {
 					if _, err := c.Put(t.Context(), string(kv.Key), string(kv.Value)); err != nil {

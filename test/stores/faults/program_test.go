@@ -30,13 +30,9 @@ type streams struct {
 func slowLayout(t testing.TB) *snowfence.Scheme {
 	t.Helper()
 	l, err := snowfence.ParseLayout("time=41,node=10,seq=3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 

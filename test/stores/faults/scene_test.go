@@ -299,9 +299,7 @@ func (sc *scene) node(t testing.TB, w *worker) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p, err := sc.scheme.Decode(w.ids[len(w.ids)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p.Node
 }
 

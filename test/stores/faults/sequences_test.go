@@ -96,9 +96,7 @@ func count(t testing.TB, tg *target) *counting {
 	if c.sql() {
 		c.sequences = append(c.sequences, &counted{name: "bills", mode: sequence.Strict, tx: true})
 		db, _, err := kinds.Database(tg.url, time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = db.Close() })
 		fleet.Eventually(t, "the table of bills", func() error {
 			_, err := db.ExecContext(t.Context(), "CREATE TABLE IF NOT EXISTS bills (number BIGINT PRIMARY KEY)")
@@ -323,9 +321,7 @@ func risen(t *testing.T, name string, calls []taken) {
 // was told of and that are not there.
 func (c *counting) checkBills(t *testing.T) {
 	db, _, err := kinds.Database(c.url, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	var count, highest int64
 	fleet.Eventually(t, "the bills", func() error {

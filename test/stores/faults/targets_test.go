@@ -39,9 +39,7 @@ var targets = map[string]func(t testing.TB) *target{
 func (tg *target) reach(t testing.TB, url string) {
 	t.Helper()
 	st, closeStore, err := kinds.Open(url, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := closeStore(); err != nil {
 			t.Error(err)
@@ -109,9 +107,7 @@ func sqliteTarget(t testing.TB) *target {
 	}
 	tg.lock = func(t testing.TB) func() {
 		c, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := c.ExecContext(t.Context(), "PRAGMA busy_timeout = 30000; BEGIN IMMEDIATE"); err != nil {
 			t.Fatal(err)
 		}
@@ -129,9 +125,7 @@ func sqliteTarget(t testing.TB) *target {
 func database(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() }) // its server may be gone
 	return db
 }
@@ -227,9 +221,7 @@ func etcdTarget(t testing.TB) *target {
 			return
 		}
 		r, err := c.Get(t.Context(), "hoard")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := c.Compact(t.Context(), r.Header.Revision); err != nil {
 			t.Fatal(err)
 		}

@@ -32,12 +32,8 @@ func tamper(t testing.TB, pids []int, calls, how string) (end func()) {
 	cmd := exec.Command(servers.Need(t, "strace", "strace")[0], args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	errs, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	var mu sync.Mutex
 	var wrote strings.Builder
 	attached := 0

@@ -50,16 +50,10 @@ func launch(t testing.TB, name string, env []string, path string, args ...string
 	w.cmd.Env = append(os.Environ(), env...)
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	errs, err := w.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, w.cmd.Start())
 	var reading sync.WaitGroup
 	reading.Go(func() { w.read(out, w.line) })
 	reading.Go(func() {

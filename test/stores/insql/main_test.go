@@ -15,7 +15,10 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 var long = flag.Bool("long", false, "a million IDs in each database, and all mutants of the texts")
 
@@ -56,13 +59,9 @@ func program(t testing.TB, args ...string) string {
 func schemeOf(t testing.TB, spec string) *snowfence.Scheme {
 	t.Helper()
 	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -100,9 +99,7 @@ func (l *ledger) audit(t testing.TB, layout string) {
 		fmt.Fprintln(&b, int64(id))
 	}
 	path := filepath.Join(t.TempDir(), "ids.txt")
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	if out := program(t, "audit", path, "--layout", layout); !strings.Contains(out, "duplicates  none\n") {
 		t.Errorf("the audit of %d IDs:\n%s", len(l.ids), out)
 	}

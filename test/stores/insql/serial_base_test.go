@@ -142,8 +142,6 @@ func number(text string) (period, n int64, err error) {
 func zones(t testing.TB, m *servers.MariaDB) {
 	t.Helper()
 	list, err := exec.Command(servers.Need(t, "mysql", "mariadb-tzinfo-to-sql")[0], "/usr/share/zoneinfo").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m.Load(t, "mysql", string(list))
 }

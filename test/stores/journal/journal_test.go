@@ -12,14 +12,15 @@ import (
 
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func TestStore(t *testing.T) {
 	open := func(t *testing.T) store.Store {
 		s, err := Open(filepath.Join(t.TempDir(), "leases"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
@@ -38,9 +39,7 @@ func TestOpenAgain(t *testing.T) {
 	id := ""
 	for i, nonce := range []string{"", "n1", "n2"} {
 		s, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if i == 0 {
 			id = s.id
 		}
@@ -52,19 +51,11 @@ func TestOpenAgain(t *testing.T) {
 			t.Errorf("it became another: %q, %v, was %q", now, err, id)
 		}
 		next := record(1, []string{"n1", "n2", "n3"}[i])
-		if err := s.Swap(t.Context(), []store.Write{{Old: nonce, New: next}})[0]; err != nil {
-			t.Fatal(err)
-		}
-		if err := s.appendLines(line{Record: &store.Record{}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Swap(t.Context(), []store.Write{{Old: nonce, New: next}})[0])
+		must(t, s.appendLines(line{Record: &store.Record{}}))
 		info, err := s.f.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(s.f.Truncate(info.Size()-1), s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, errors.Join(s.f.Truncate(info.Size()-1), s.Close()))
 	}
 }
 
@@ -73,9 +64,7 @@ func TestOpenAgain(t *testing.T) {
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
 	s, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "another process has it") {
 		t.Errorf("opened twice: %v", err)
 	}
@@ -87,9 +76,7 @@ func TestRefused(t *testing.T) {
 	if rs, err := s.Get(t.Context(), []store.Key{record(1, "").Key}); err == nil {
 		t.Errorf("read after a write that may be done or not: %+v", rs)
 	}
-	if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("{}\n"), 0o600))
 	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged file: %v", err)
 	}
@@ -99,17 +86,11 @@ func TestRefused(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
 	s, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	other, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
 	if _, err := s.Identity(context.Background(), ""); !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("a file that was replaced: %v", err)

@@ -22,9 +22,7 @@ func BenchmarkRenewal(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		old := r.Nonce
 		r.Nonce = strconv.Itoa(i)
-		if err := st.Swap(b.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
-			b.Fatal(err)
-		}
+		must(b, st.Swap(b.Context(), []store.Write{{Old: old, New: r}})[0])
 		if _, err := st.Get(b.Context(), head); err != nil {
 			b.Fatal(err)
 		}
@@ -41,9 +39,7 @@ func BenchmarkRenewal(b *testing.B) {
 func ticks(b testing.TB, pid int) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	user, err1 := strconv.Atoi(string(fields[11]))
 	system, err2 := strconv.Atoi(string(fields[12]))

@@ -45,9 +45,7 @@ type applied struct {
 func TestManifestsNeedNoDatabase(t *testing.T) {
 	k := servers.StartKubernetes(t)
 	const namespace = "ids" // which the manifests name
-	if err := k.Ask("POST", "/api/v1/namespaces", `{"metadata": {"name": "ids"}}`, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Ask("POST", "/api/v1/namespaces", `{"metadata": {"name": "ids"}}`, nil))
 	var settings string
 	var pods applied
 	for _, o := range apply(t, k, namespace) {
@@ -79,9 +77,7 @@ func TestManifestsNeedNoDatabase(t *testing.T) {
 	}
 	var leases bytes.Buffer
 	path := "/apis/coordination.k8s.io/v1/namespaces/ids/leases?labelSelector=snowfence/namespace=default"
-	if err := k.Ask("GET", path, "", &leases); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Ask("GET", path, "", &leases))
 	for i := range pods.Spec.Replicas {
 		if want := fmt.Sprintf(`"holderIdentity":"snowfence-%d"`, i); !strings.Contains(leases.String(), want) {
 			t.Errorf("no Lease has %s: %s", want, leases.String())
@@ -93,21 +89,15 @@ func TestManifestsNeedNoDatabase(t *testing.T) {
 func apply(t *testing.T, k *servers.Kubernetes, namespace string) (all []applied) {
 	t.Helper()
 	text, err := os.ReadFile("../../../deploy/kubernetes/snowfence.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for part := range strings.SplitSeq(string(text), "\n---\n") {
 		var o applied
 		var whole map[string]any
 		for _, into := range []any{&o, &whole} {
-			if err := yaml.Unmarshal([]byte(part), into); err != nil {
-				t.Fatal(err)
-			}
+			must(t, yaml.Unmarshal([]byte(part), into))
 		}
 		body, err := json.Marshal(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		group, kinds := "/api/v1", strings.ToLower(o.Kind)+"s"
 		if version := whole["apiVersion"].(string); version != "v1" {
 			group = "/apis/" + version
@@ -115,9 +105,7 @@ func apply(t *testing.T, k *servers.Kubernetes, namespace string) (all []applied
 		if o.Kind == "NetworkPolicy" {
 			kinds = "networkpolicies"
 		}
-		if err := k.Ask("POST", group+"/namespaces/"+namespace+"/"+kinds, string(body), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, k.Ask("POST", group+"/namespaces/"+namespace+"/"+kinds, string(body), nil))
 		all = append(all, o)
 	}
 	return all
@@ -131,20 +119,14 @@ func pod(t *testing.T, k *servers.Kubernetes, namespace, name string, o *applied
 	dir := t.TempDir()
 	write := func(file, text string) {
 		path := filepath.Join(dir, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	var token bytes.Buffer
 	account := o.Spec.Template.Spec.Account
-	if err := k.Ask("POST", "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token",
+	must(t, k.Ask("POST", "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token",
 		`{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}`,
-		&token); err != nil {
-		t.Fatal(err)
-	}
+		&token))
 	var request struct{ Status struct{ Token string } }
 	if err := json.Unmarshal(token.Bytes(), &request); err != nil || request.Status.Token == "" {
 		t.Fatal(err, token.String())
@@ -155,9 +137,7 @@ func pod(t *testing.T, k *servers.Kubernetes, namespace, name string, o *applied
 		"account/ca.crt": k.Certs.CA, "tls/tls.crt": k.Certs.Cert, "tls/tls.key": k.Certs.Key,
 	} {
 		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		write(file, string(text))
 	}
 	write("tokens/tokens.yaml", fmt.Sprintf("tokens:\n- {name: shop, sha256: %x, verbs: [ids]}\n",

@@ -14,7 +14,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
@@ -22,9 +25,7 @@ func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 func config(t testing.TB, k *servers.Kubernetes, token, namespace string) *kubestore.Config {
 	t.Helper()
 	c, err := kubestore.Kubeconfig(k.Kubeconfig(t, k.Address(), token))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.Namespace = namespace
 	return c
 }
@@ -32,9 +33,7 @@ func config(t testing.TB, k *servers.Kubernetes, token, namespace string) *kubes
 func open(t testing.TB, c *kubestore.Config) *kubestore.Store {
 	t.Helper()
 	st, err := kubestore.New(c, &kubestore.Options{Timeout: 20 * time.Second}) // the machine may be busy
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st
 }
 
@@ -65,9 +64,7 @@ func TestRights(t *testing.T) {
 		"/rolebindings": `{"metadata": {"name": "ids"}, "subjects": [{"kind": "User", "name": "pod"}],
 			"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "ids"}}`,
 	} {
-		if err := k.Ask("POST", roles+namespace+path, body, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, k.Ask("POST", roles+namespace+path, body, nil))
 	}
 	var ids *snowfence.Generator
 	fleet.Eventually(t, "the Role counts", func() (err error) {

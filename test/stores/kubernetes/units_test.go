@@ -26,9 +26,7 @@ func TestTenThousandHolders(t *testing.T) {
 	const holders, namespace = 10_000, "fleet"
 	k := servers.StartKubernetes(t)
 	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw")) // it has 131,072 nodes
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cluster := k.NewNamespace(t)
 	namespaces := scope.Namespaces(open(t, config(t, k, "admin", cluster)))
 	o := &scope.NamespaceOptions{Unit: 1024, MaxTTL: time.Minute}
@@ -37,9 +35,7 @@ func TestTenThousandHolders(t *testing.T) {
 	}
 	server, address := servers.Serve(t, k.URL(t, k.Address(), cluster)+"&timeout=20s")
 	c, err := remote.Dial([]string{"http://" + address}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	var all []*lease.Lease
 	began := time.Now()
@@ -97,16 +93,12 @@ func TestTenThousandHolders(t *testing.T) {
 func requests(t *testing.T, k *servers.Kubernetes) (n int) {
 	t.Helper()
 	var text bytes.Buffer
-	if err := k.Ask("GET", "/metrics", "", &text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Ask("GET", "/metrics", "", &text))
 	for lines := bufio.NewScanner(&text); lines.Scan(); {
 		name, value, _ := strings.Cut(lines.Text(), "} ")
 		if strings.HasPrefix(name, "apiserver_request_total{") && strings.Contains(name, `resource="leases"`) {
 			count, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			n += int(count)
 		}
 	}

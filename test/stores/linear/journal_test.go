@@ -15,9 +15,7 @@ import (
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	st, err := journal.Open(filepath.Join(t.TempDir(), "leases"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	u := newUnreliable(t, slow{st})
 	check(t, subject{open: func(*testing.T) store.Store { return u }})

@@ -23,17 +23,11 @@ func checkSilence(t *testing.T, s subject) {
 	t.Helper()
 	st := s.open(t)
 	scheme, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = scope.Namespaces(st).Create(t.Context(), "silence", scheme, &scope.NamespaceOptions{MaxTTL: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l, err := lease.Open(t.Context(), st, "silence", scheme, &lease.Options{TTL: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := sublet.New(l, ""); err != nil { // which renews every five seconds
 		t.Fatal(err)
 	}
@@ -49,13 +43,9 @@ func checkSilence(t *testing.T, s subject) {
 	<-l.Done()
 	head := store.Key{Namespace: "silence", Node: store.NamespaceNode}
 	before, err := st.Get(t.Context(), []store.Key{head, {Namespace: "silence", Node: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id, err := st.Identity(t.Context(), "silence")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write := before[1]
 	write.Nonce, write.Data = "silence", ""
 	calls := map[string]func(ctx context.Context) error{

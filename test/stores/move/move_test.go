@@ -112,9 +112,7 @@ func trial(s *scene, at, how int) (died bool) {
 		wait(s.ctx, ttl/4)
 		for range 2 { // it may be repeated
 			a, b := new(death).places(s, source, target)
-			if err := moveAll(ctx, a, b); err != nil {
-				t.Fatal(err)
-			}
+			must(t, moveAll(ctx, a, b))
 		}
 		s.oneOpen()
 		s.restart(target)
@@ -144,14 +142,10 @@ func (s *scene) noOther(source int) {
 	s.t.Helper()
 	ctx, target := s.t.Context(), s.stores[1-source]
 	heads, err := s.stores[source].Heads(ctx)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	for _, r := range heads {
 		there, err := target.Get(ctx, []store.Key{r.Key})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, err)
 		here, err := move.Of(r)
 		has, errThere := move.Of(there[0])
 		if err != nil || errThere != nil || here.Err() == nil || there[0].Nonce != "" && has.Err() == nil {

@@ -22,14 +22,10 @@ var orders = store.Key{Namespace: "orders", Node: store.NamespaceNode}
 func all(t *testing.T, p store.Place) (out []store.Record) {
 	t.Helper()
 	heads, err := p.Heads(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, h := range heads {
 		rs, err := p.List(t.Context(), h.Namespace, everyNode, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out = append(out, rs...)
 	}
 	return out
@@ -39,25 +35,14 @@ func all(t *testing.T, p store.Place) (out []store.Record) {
 // does.
 func put(t *testing.T, p store.Place, r store.Record) {
 	t.Helper()
-	if err := p.Swap(t.Context(), []store.Write{{Old: get(t, p, r.Key).Nonce, New: r}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Swap(t.Context(), []store.Write{{Old: get(t, p, r.Key).Nonce, New: r}})[0])
 }
 
 func get(t *testing.T, p store.Place, k store.Key) store.Record {
 	t.Helper()
 	rs, err := p.Get(t.Context(), []store.Key{k})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return rs[0]
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func places(t *testing.T) (s *scene, from, to, third store.Place) {

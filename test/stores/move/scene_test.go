@@ -115,9 +115,7 @@ func newScene(t *testing.T, from, to store.Store) *scene {
 			err = sequence.Create(t.Context(), from, name, d)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.times = []time.Time{time.Now().Add(-time.Hour), time.Now().Add(-2 * time.Hour)}
 	s.server.to(lease.Serve(from, s.scheme, &lease.Options{Logger: silent}))
 	return s
@@ -337,14 +335,10 @@ func (s *scene) oneOpen() {
 	open := map[string]int{}
 	for _, p := range s.stores {
 		heads, err := p.Heads(s.t.Context())
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, err)
 		for _, r := range heads {
 			m, err := move.Of(r)
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			must(s.t, err)
 			if m.Err() == nil {
 				open[r.Namespace]++
 			}

@@ -13,7 +13,10 @@ import (
 
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 

@@ -67,9 +67,7 @@ func TestUnacknowledged(t *testing.T) {
 // swap makes one write, which must be done.
 func swap(t testing.TB, st store.Store, w store.Write) {
 	t.Helper()
-	if err := st.Swap(t.Context(), []store.Write{w})[0]; err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Swap(t.Context(), []store.Write{w})[0])
 }
 
 // TestRenewalsNeedTheReplica stops the replica while a generator runs: it
@@ -130,9 +128,7 @@ func TestLostReply(t *testing.T) {
 				ForceSingleClient: true,
 			}), o)
 			one, two := record(1, 1), record(1, 2)
-			if err := st.Swap(t.Context(), []store.Write{{New: one}})[0]; err != nil {
-				t.Fatal(err)
-			}
+			must(t, st.Swap(t.Context(), []store.Write{{New: one}})[0])
 			lose.Store(true)
 			if err := st.Swap(short(t), []store.Write{{Old: one.Nonce, New: two}})[0]; known(err) {
 				t.Errorf("a swap without an answer: %v", err)
@@ -155,9 +151,7 @@ func TestForgottenScripts(t *testing.T) {
 			writes = append(writes, store.Write{New: record(node+2000*i, 1)})
 		}
 		for _, err := range st.Swap(t.Context(), writes) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 		r.Do(t, "SCRIPT", "FLUSH")
 		all := snowfence.NodeRange{Until: 1 << 62}
@@ -189,9 +183,7 @@ func TestWaitAOF(t *testing.T) {
 	c := client(t, rueidis.ClientOption{InitAddress: []string{way.Address}, ForceSingleClient: true})
 	st := newStore(t, c, &redisstore.Options{AOF: true, Replicas: 1, Timeout: 50 * time.Millisecond})
 	last := record(1, 1)
-	if err := st.Swap(t.Context(), []store.Write{{New: last}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Swap(t.Context(), []store.Write{{New: last}})[0])
 	for i, c := range []struct{ reply, want string }{
 		{"*2\r\n:0\r\n:1\r\n", "the master has not synced"},
 		{"*2\r\n:1\r\n:0\r\n", "0 of 1 replicas have synced"},

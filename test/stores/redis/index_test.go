@@ -17,19 +17,13 @@ func sameIndexes(t testing.TB, c rueidis.Client, prefix string) {
 	t.Helper()
 	ctx := context.Background()
 	names, err := c.Do(ctx, c.B().Smembers().Key(prefix+":{@}:namespaces").Build()).AsStrSlice()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range names {
 		base := prefix + ":{" + name + "}:"
 		got, err := c.Do(ctx, c.B().Zrange().Key(base+"nodes").Min("0").Max("-1").Build()).AsStrSlice()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want, err := c.Do(ctx, c.B().Hkeys().Key(base+"records").Build()).AsStrSlice()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if slices.Sort(want); !slices.Equal(got, want) {
 			t.Errorf("%snodes: %s", base, difference(got, want))
 		}

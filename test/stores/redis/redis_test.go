@@ -25,9 +25,7 @@ func client(t testing.TB, o rueidis.ClientOption) rueidis.Client {
 	t.Helper()
 	o.DisableCache = true
 	c, err := rueidis.NewClient(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -48,9 +46,7 @@ func sentinel(t testing.TB, s *servers.Sentinel) rueidis.Client {
 func newStore(t testing.TB, c rueidis.Client, o *redisstore.Options) *redisstore.Store {
 	t.Helper()
 	st, err := redisstore.New(c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st
 }
 

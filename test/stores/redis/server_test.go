@@ -15,16 +15,17 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/snowfence/snowfence/test/harness/relay"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // TestIdentity changes what may have rolled the data back, and what has
 // not.
 func TestIdentity(t *testing.T) {
 	a, b := servers.StartRedis(t), servers.StartRedis(t)
 	st := newStore(t, single(t, a), nil)
-	if err := st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0])
 	var last string
 	seen := map[string]bool{}
 	look := func(what string, changed bool) {
@@ -33,9 +34,7 @@ func TestIdentity(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		id, err := st.Identity(t.Context(), namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if (id != last) != changed || changed && seen[id] {
 			t.Errorf("%s: the identity was %s and is %s", what, last, id)
 		}
@@ -104,9 +103,7 @@ func TestEviction(t *testing.T) {
 	way := relay.Start(t, r.Address(), nil, nil)
 	st = newStore(t,
 		client(t, rueidis.ClientOption{InitAddress: []string{way.Address}, ForceSingleClient: true}), nil)
-	if err := st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0])
 	way.Turn(servers.StartRedis(t, "--maxmemory-policy", "volatile-ttl").Address())
 	_, err = st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}})
 	refused("Get", err)
@@ -194,9 +191,7 @@ func TestUser(t *testing.T) {
 		}
 	}
 	c, err := as("ids", password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	st := newStore(t, c, nil)
 	f := newFleet(t, st)
@@ -264,9 +259,7 @@ func TestRefusals(t *testing.T) {
 	r := servers.StartRedis(t)
 	st := newStore(t, single(t, r), nil)
 	old, next := record(1, 1), record(1, 2)
-	if err := st.Swap(t.Context(), []store.Write{{New: old}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Swap(t.Context(), []store.Write{{New: old}})[0])
 	for _, c := range []struct{ name, value, normal, want string }{
 		{"maxmemory", "1", "0", "raise maxmemory"},
 		{"min-replicas-to-write", "1", "0", "fewer replicas than"},

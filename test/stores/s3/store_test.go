@@ -20,14 +20,15 @@ import (
 	"github.com/snowfence/snowfence/s3store"
 	"github.com/snowfence/snowfence/test/harness/amazon"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func openStore(t testing.TB, c *s3.Client, prefix string) *s3store.Store {
 	t.Helper()
 	st, err := s3store.New(c, amazon.Bucket, &s3store.Options{Prefix: prefix, Timeout: shared.Patience()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st
 }
 
@@ -87,9 +88,7 @@ func swap(t *testing.T, st store.Store, old string, r store.Record) error {
 func nonce(t *testing.T, st store.Store) string {
 	t.Helper()
 	rs, err := st.Get(t.Context(), []store.Key{record("").Key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return rs[0].Nonce
 }
 
@@ -139,9 +138,7 @@ func TestConflicts(t *testing.T) {
 		for _, code := range []string{"ConditionalRequestConflict", "PreconditionFailed"} {
 			prefix := name + code + "/"
 			direct = openStore(t, amazon.S3(address, nil), prefix)
-			if err := swap(t, direct, "", record("a")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, swap(t, direct, "", record("a")))
 			h := &hooked{}
 			h.before = func(r *http.Request) *http.Response {
 				h.before = nil
@@ -164,9 +161,7 @@ func TestConflicts(t *testing.T) {
 func TestPausesBetweenConflicts(t *testing.T) {
 	h := &hooked{}
 	st := openStore(t, amazon.S3(amazon.StartS3(t), h), "pauses/")
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, swap(t, st, "", record("a")))
 	h.before = func(r *http.Request) *http.Response {
 		return refusal(r, http.StatusConflict, "ConditionalRequestConflict")
 	}
@@ -219,9 +214,7 @@ func TestServerThatIgnoresConditions(t *testing.T) {
 func TestCopiedBucket(t *testing.T) {
 	c := amazon.S3(amazon.StartS3(t), nil)
 	st := openStore(t, c, "a/")
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, swap(t, st, "", record("a")))
 	before := identity(t, st)
 	time.Sleep(1100 * time.Millisecond) // times have a resolution of a second
 	list, err := c.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String(amazon.Bucket)})
@@ -233,9 +226,7 @@ func TestCopiedBucket(t *testing.T) {
 			Bucket: aws.String(amazon.Bucket), CopySource: aws.String(amazon.Bucket + "/" + *o.Key),
 			Key: aws.String("b/" + strings.TrimPrefix(*o.Key, "a/")),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	copied := openStore(t, c, "b/")
 	if nonce(t, copied) != "a" || identity(t, copied) == before || identity(t, st) != before {
@@ -247,9 +238,7 @@ func TestCopiedBucket(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	c := amazon.S3(amazon.StartS3(t), nil)
 	looks, err := s3store.New(c, amazon.Bucket, &s3store.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, missing := looks.Get(t.Context(), []store.Key{record("").Key})
 	for _, err := range []error{swap(t, looks, "", record("a")), looks.Suspect(t.Context(), "one"), missing} {
 		if !errors.Is(err, store.ErrReadOnly) {
@@ -267,9 +256,7 @@ func TestReadOnly(t *testing.T) {
 func TestErrors(t *testing.T) {
 	c := amazon.S3(amazon.StartS3(t), nil)
 	st := openStore(t, c, "a/")
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, swap(t, st, "", record("a")))
 	for _, name := range []string{"a/photos/1.jpg", "a/n-n/x.jpg"} {
 		in := &s3.PutObjectInput{Bucket: aws.String(amazon.Bucket), Key: &name, Body: strings.NewReader("x")}
 		if _, err := c.PutObject(t.Context(), in); err != nil {
@@ -279,9 +266,7 @@ func TestErrors(t *testing.T) {
 	_, heads := st.Heads(t.Context())
 	_, list := st.List(t.Context(), "n", snowfence.NodeRange{Until: 9}, 10)
 	gone, err := s3store.New(c, "gone", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, bucket := gone.Identity(t.Context(), "")
 	for want, err := range map[string]error{
 		`the folder "photos"`: heads, `the object "a/n-n/x.jpg"`: list, "aws s3 mb s3://gone": bucket,
@@ -296,15 +281,11 @@ func TestErrors(t *testing.T) {
 func TestCallsOfARenewal(t *testing.T) {
 	seen := map[string]int{}
 	st := openStore(t, amazon.S3(amazon.StartS3(t), counting{func(r *http.Request) { seen[r.Method]++ }}), "a/")
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, swap(t, st, "", record("a")))
 	clear(seen)
 	_, err1 := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: store.NamespaceNode}})
 	_, err2 := st.Identity(t.Context(), "n")
-	if err := errors.Join(swap(t, st, "a", record("b")), err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(swap(t, st, "a", record("b")), err1, err2))
 	if got := fmt.Sprint(seen); got != "map[GET:3 PUT:1]" {
 		t.Error(got)
 	}

@@ -49,13 +49,9 @@ func BenchmarkBytes(b *testing.B) {
 			way := relay.Start(b, server.Address, count, count)
 			c := &calls{Store: kinds.New(b, server.Through(way.Address))}
 			s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			l, err := lease.Open(b.Context(), c, namespace, s, &lease.Options{Create: true, TTL: time.Second})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			renewed := func() int64 { return c.writes.Load() }
 			until := func(n int64) {
 				for renewed() < n {
@@ -69,9 +65,7 @@ func BenchmarkBytes(b *testing.B) {
 			b.ReportMetric(float64(passed.Load()-bytes)/n, "bytes/renewal")
 			b.ReportMetric(float64(c.reads.Load()-reads)/n, "reads/renewal")
 			b.ReportMetric(0, "ns/op")
-			if err := l.Shutdown(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			must(b, l.Shutdown(b.Context()))
 		})
 	}
 }

@@ -38,13 +38,9 @@ func BenchmarkMillion(b *testing.B) {
 			server := kinds.Start(b, kind)
 			st := kinds.New(b, server.URL)
 			layout, err := snowfence.ParseLayout(million)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			s, err := snowfence.NewScheme(layout)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			o := &scope.NamespaceOptions{Unit: unit, MaxTTL: ttl * 3 / 2}
 			if _, err := scope.Namespaces(st).Create(b.Context(), namespace, s, o); err != nil {
 				b.Fatal(err)
@@ -123,17 +119,13 @@ func (p *pair) costs(b *testing.B) (c costs) {
 	for range together {
 		var l pb.Lease
 		req := &pb.AcquireRequest{Namespace: namespace, Label: "holder", Attempt: rand.Text()}
-		if err := p.call(0, "LeaseService/Acquire", req, &l); err != nil {
-			b.Fatal(err)
-		}
+		must(b, p.call(0, "LeaseService/Acquire", req, &l))
 		all.Renewals = append(all.Renewals, &pb.RenewRequest{Ticket: l.Ticket})
 	}
 	measure := func(sum *float64, calls, renewals int, do func() error) {
 		begin := cpu(p.servers[0].Pid())
 		for range calls {
-			if err := do(); err != nil {
-				b.Fatal(err)
-			}
+			must(b, do())
 		}
 		*sum += (cpu(p.servers[0].Pid()) - begin) / rounds / float64(calls*renewals)
 	}

@@ -16,7 +16,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
@@ -76,9 +79,7 @@ func (p *pair) call(server int, method string, m, out proto.Message) error {
 func (p *pair) ask(t testing.TB, server int, path string) string {
 	t.Helper()
 	page, err := servers.Get(t.Context(), "http://"+p.admin[server]+path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return page
 }
 
@@ -103,9 +104,7 @@ func sum(t testing.TB, page, begin string) (all float64) {
 		if strings.HasPrefix(line, begin) {
 			f := strings.Fields(line)
 			n, err := strconv.ParseFloat(f[len(f)-1], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			all, found = all+n, true
 		}
 	}

@@ -46,9 +46,7 @@ func (w *watch) totals() (t totals) {
 		t.stores = cpu(w.server.Pid())
 	}
 	rs, err := scope.Namespaces(w.store).Leases(w.Context(), namespace)
-	if err != nil {
-		w.Fatal(err)
-	}
+	must(w, err)
 	for _, r := range rs {
 		t.writes += r.Revision
 	}

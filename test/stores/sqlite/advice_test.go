@@ -19,14 +19,10 @@ import (
 func TestAdvice(t *testing.T) {
 	use := func(t *testing.T, dsn string) error {
 		db, err := sql.Open("sqlite", dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer db.Close()
 		st, err := sqlstore.New(db, sqlstore.SQLite())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 		defer cancel()
 		if _, err := scope.Namespaces(st).Create(ctx, "default", twitter(t), nil); err != nil {
@@ -50,27 +46,19 @@ func TestAdvice(t *testing.T) {
 		"may not write the file": {"", "?_pragma=query_only(1)"},
 	} {
 		path := filepath.Join(t.TempDir(), "ids.db")
-		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(c.content), 0o600))
 		if err := use(t, "file:"+path+c.options); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error should say %q: %.300v", want, err)
 		}
 	}
 	path := filepath.Join(t.TempDir(), "ids.db")
-	if err := use(t, "file:"+path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, use(t, "file:"+path))
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := 4096; i < len(data); i++ {
 		data[i] = 0xa5
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, data, 0o600))
 	if err := use(t, "file:"+path); err == nil || !strings.Contains(err.Error(), "replace it by a backup") {
 		t.Errorf("a damaged file: %.300v", err)
 	}

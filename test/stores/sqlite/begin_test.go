@@ -55,9 +55,7 @@ func TestLateBegin(t *testing.T) {
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
 	st, err := sqlstore.New(db, sqlstore.SQLite())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	swap(t, st, "", record(1, "a"))
 	d.late = true
 	if err := st.Swap(t.Context(), []store.Write{{New: record(2, "c")}})[0]; err == nil || d.late {

@@ -21,9 +21,7 @@ import (
 func twitter(t *testing.T) *snowfence.Scheme {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -46,20 +44,14 @@ func TestReplacedFile(t *testing.T) {
 				Create: true,
 				TTL:    300 * time.Millisecond,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer l.Orphan()
 			g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: fleet.Patience()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := g.Next(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := replace(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, replace(path))
 			select {
 			case <-l.Done():
 			case <-time.After(fleet.Patience()):
@@ -71,9 +63,7 @@ func TestReplacedFile(t *testing.T) {
 			if id, err := g.Next(t.Context()); err == nil {
 				t.Errorf("ID %d was made after the file was %s", id, name)
 			}
-			if err := os.WriteFile(path+"-shm", nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path+"-shm", nil, 0o600))
 			if _, err := scope.Namespaces(st).List(t.Context()); !errors.Is(err, store.ErrReplaced) {
 				t.Errorf("the store goes on: %v", err)
 			}
@@ -85,15 +75,11 @@ func TestReplacedFile(t *testing.T) {
 func TestDurable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(OFF)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	st, err := sqlstore.New(db, sqlstore.SQLite())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := scope.Namespaces(st).Create(t.Context(), "default", twitter(t), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -109,31 +95,21 @@ func TestDurable(t *testing.T) {
 // for the disk.
 func TestDurableRenewals(t *testing.T) {
 	db, err := sql.Open("sqlite", dsn(filepath.Join(t.TempDir(), "ids.db"))+"&_pragma=synchronous(OFF)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	st, err := sqlstore.New(db, sqlstore.SQLite())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	swap(t, st, "", record(1, "a"))
 	first, err := db.Conn(t.Context()) // the only one that waits by now, so another one is pinned
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	unpin, err := st.Pin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = first.Close()
 	swap(t, st, "a", record(1, "b"))
 	unpin()
 	for range 2 {
 		c, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer c.Close()
 		var level int
 		if err := c.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != 2 {
@@ -147,9 +123,7 @@ func TestRefusedDatabases(t *testing.T) {
 		t.Error("a nil *sql.DB is no error")
 	}
 	memory, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer memory.Close()
 	newer, _ := openFile(t, filepath.Join(t.TempDir(), "newer.db"))
 	if _, err := newer.Exec("CREATE TABLE snowfence_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL); " +
@@ -162,9 +136,7 @@ func TestRefusedDatabases(t *testing.T) {
 		"unable to open": missing,
 	} {
 		st, err := sqlstore.New(db, sqlstore.SQLite())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 		defer cancel()
 		if _, err := scope.Namespaces(st).List(ctx); err == nil || !strings.Contains(err.Error(), want) {

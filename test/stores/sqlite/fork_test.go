@@ -35,9 +35,7 @@ func TestDeletedSideFiles(t *testing.T) {
 			first, out := startFailing(t, path, "5", 1<<30)
 			<-first.began
 			for _, suffix := range c.suffixes {
-				if err := os.Remove(path + suffix); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Remove(path+suffix))
 			}
 			second, out2 := startFailing(t, path, "5", 200_000)
 			defer second.kill()
@@ -87,16 +85,10 @@ func TestNames(t *testing.T) {
 		})
 	}
 	first, err := lend(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(path, soft); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.Symlink(path, soft))
 	second, err := lend(soft)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer second.Orphan()
 	if a, b := first.Status().Grant, second.Status().Grant; b.From < a.Until {
 		t.Errorf("by a symbolic link [%d, %d) is granted beside [%d, %d)", b.From, b.Until, a.From, a.Until)
@@ -106,9 +98,7 @@ func TestNames(t *testing.T) {
 	}
 	first.Orphan()
 	second.Orphan()
-	if err := os.Link(path, hard); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Link(path, hard))
 	for _, name := range []string{path, soft, hard} {
 		l, err := lend(name)
 		if err == nil {
@@ -118,9 +108,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := os.Remove(hard); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(hard))
 	l, err := lend(path)
 	if err != nil {
 		t.Fatalf("with one name again: %v", err)
@@ -134,13 +122,9 @@ func TestComparedBeforeWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
 	unpin, err := st.Pin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer unpin()
-	if err := os.Remove(path + "-shm"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path+"-shm"))
 	w := store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
 	if err := st.Swap(t.Context(), []store.Write{w})[0]; !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("a write: %v", err)
@@ -163,9 +147,7 @@ func TestComparedBeforeTheIdentity(t *testing.T) {
 		if _, err := st.Identity(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Remove(path + "-shm"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path+"-shm"))
 		if _, err := st.Identity(t.Context(), ""); !errors.Is(err, store.ErrReplaced) {
 			t.Errorf("pinned %v: %v", pinned, err)
 		}
@@ -178,14 +160,10 @@ func TestComparedAfterWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
 	unpin, err := st.Pin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer unpin()
 	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	if _, err := c.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)

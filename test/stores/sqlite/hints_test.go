@@ -63,18 +63,12 @@ func TestBusyTimeoutHint(t *testing.T) {
 		"?_pragma=busy_timeout(10000)": "",
 	} {
 		db, err := sql.Open("sqlite", "file:"+path+options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer db.Close()
 		st, err := sqlstore.New(db, sqlstore.SQLite())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found, err := st.Report(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, f := range found {
 			if f.Name == "busy_timeout" && f.Advice != want {
 				t.Errorf("%s: %+v", options, f)
@@ -97,14 +91,10 @@ func TestLockedFile(t *testing.T) {
 			fuser := servers.Need(t, "psmisc", "fuser")[0]
 			path := filepath.Join(t.TempDir(), "ids.db")
 			db, err := sql.Open("sqlite", "file:"+path+c.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer db.Close()
 			st, err := sqlstore.New(db, sqlstore.SQLite())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := scope.Namespaces(st).Create(t.Context(), "first", twitter(t), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -114,9 +104,7 @@ func TestLockedFile(t *testing.T) {
 			if err == nil {
 				err = holder.Start()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer func() { _, _ = holder.Process.Kill(), holder.Wait() }()
 			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "<nil>\n" {
 				t.Fatal(line, err)
@@ -128,9 +116,7 @@ func TestLockedFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := exec.Command(fuser, path).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, pid := range strings.Fields(string(found)) {
 				if n, err := strconv.Atoi(pid); err != nil {
 					t.Fatal(err)

@@ -21,14 +21,10 @@ func dsn(path string) string {
 func openFile(t *testing.T, path string) (*sql.DB, *sqlstore.Store) {
 	t.Helper()
 	db, err := sql.Open("sqlite", dsn(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	st, err := sqlstore.New(db, sqlstore.SQLite())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return db, st
 }
 
@@ -36,18 +32,12 @@ func TestGeneratorInOneLine(t *testing.T) {
 	ctx := context.Background()
 	db, _ := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
 	g, err := sqlstore.Open(ctx, db, sqlstore.SQLite(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a, err := g.Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := g.Next(ctx)
 	if err != nil || b <= a {
 		t.Fatalf("second ID %d after %d, error %v", b, a, err)
 	}
-	if err := g.Shutdown(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Shutdown(ctx))
 }

@@ -35,22 +35,16 @@ func TestSideFilesComeAndGo(t *testing.T) {
 			db, st := openFile(t, path)
 			set(db)
 			scheme, err := snowfence.NewScheme(snowfence.Default()) // the other processes' scheme
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			other, err := sqlstore.New(db, sqlstore.SQLite()) // of the same pool
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var leases []*lease.Lease
 			for _, st := range []store.Store{st, st, other} {
 				l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{
 					Create: true,
 					TTL:    300 * time.Millisecond,
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				leases = append(leases, l)
 			}
 			for range 3 {
@@ -74,9 +68,7 @@ func TestSideFilesComeAndGo(t *testing.T) {
 				}
 				return nil
 			})
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.Close())
 			noLog(t, path)
 		})
 	}
@@ -110,14 +102,10 @@ func TestGivenUpConnection(t *testing.T) {
 		Create: true,
 		TTL:    300 * time.Millisecond,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 3 {
 		c, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := c.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
 			t.Fatal(err)
 		}
@@ -147,17 +135,13 @@ func TestPin(t *testing.T) {
 	db, st := openFile(t, path)
 	db.SetMaxIdleConns(0)
 	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(path + suffix); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	noLog(t, path)
 }
 

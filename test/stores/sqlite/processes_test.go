@@ -18,7 +18,10 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
+
+var must = tests.Must
 
 // TestMain is also the program that the tests start many times: it leases a
 // node and prints each ID on a line. With a file name to lock, it holds a
@@ -148,12 +151,8 @@ func startFailing(t *testing.T, path, node string, count int) (*process, chan pr
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	out := make(chan printed, 1)
 	began := make(chan struct{})
 	go func() {

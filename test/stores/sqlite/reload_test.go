@@ -23,17 +23,13 @@ func record(node int64, nonce string) store.Record {
 
 func swap(t *testing.T, st store.Store, old string, r store.Record) {
 	t.Helper()
-	if err := st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0])
 }
 
 func execute(t *testing.T, path, statements string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", dsn(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	if _, err := db.Exec(statements); err != nil {
 		t.Fatal(err)
@@ -48,13 +44,9 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	if err == nil {
 		_, err = st.List(t.Context(), "n", among, 1000)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id, err := st.Identity(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return id
 }
 
@@ -65,9 +57,7 @@ func opened(t *testing.T, path string) string {
 	db, st := openFile(t, path)
 	defer db.Close()
 	id, err := st.Identity(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return id
 }
 
@@ -96,23 +86,17 @@ func copyOver(t *testing.T, from, to string) {
 	if err == nil {
 		err = os.WriteFile(to, data, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // restore is sqlite3's .restore.
 func restore(t *testing.T, path, copied string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", dsn(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	err = c.Raw(func(conn any) error {
 		b, err := conn.(interface {
@@ -124,9 +108,7 @@ func restore(t *testing.T, path, copied string) {
 		_, err = b.Step(-1)
 		return errors.Join(err, b.Finish())
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 const (
@@ -263,17 +245,13 @@ func TestUpkeepIsNoReload(t *testing.T) {
 		same(t, path, before, upkeep)
 	}
 	old, err := os.ReadFile(path + "-witness")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db, st := openFile(t, path)
 	defer db.Close()
 	for _, nonce := range []string{"b", "c", "d"} {
 		swap(t, st, nonce, record(1, string(nonce[0]+1)))
 	}
-	if err := os.WriteFile(path+"-witness", old, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path+"-witness", old, 0o600))
 	same(t, path, before, "a crash that forgot what was noted last")
 	_ = copied
 }

@@ -68,9 +68,7 @@ func swapsThatMakeUp(t *testing.T, pinned, batch bool, who string) {
 	if err == nil {
 		_, err = db.Exec("VACUUM INTO '" + copied + "'")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	gone := st // who does what will be gone
 	if who == "another one" {
 		_, gone = openFile(t, path)
@@ -84,9 +82,7 @@ func swapsThatMakeUp(t *testing.T, pinned, batch bool, who string) {
 	identity(t, gone) // a lease reads before it uses what it swapped
 	reloads["the leases alone"](t, path, copied)
 	if who == "the store, and the witness went back too" {
-		if err := os.WriteFile(path+"-witness", witness, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path+"-witness", witness, 0o600))
 	}
 	refused(t, st, writes)
 	after := identity(t, st)
@@ -100,9 +96,7 @@ func swapsThatMakeUp(t *testing.T, pinned, batch bool, who string) {
 func pin(t *testing.T, st *sqlstore.Store) {
 	t.Helper()
 	unpin, err := st.Pin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(unpin)
 }
 
@@ -134,9 +128,7 @@ func TestSwapsBesideADamagedWitness(t *testing.T) {
 			if id := identity(t, st); id != before {
 				t.Fatal(id)
 			}
-			if err := os.Truncate(path+"-witness", 0); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Truncate(path+"-witness", 0))
 			refused(t, st, writes)
 			if id := identity(t, st); id == before {
 				t.Errorf("it is still %s", id)
@@ -185,9 +177,7 @@ func TestWitness(t *testing.T) {
 			if id := identity(t, st); id != before {
 				t.Fatal(id)
 			}
-			if err := harm(path + "-witness"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, harm(path+"-witness"))
 			alarmed(t, path, before)
 			if connected, now := identity(t, st), opened(t, path); connected != now {
 				t.Errorf("a connected store says %s, and a new one %s", connected, now)
@@ -195,9 +185,7 @@ func TestWitness(t *testing.T) {
 		})
 	}
 	path, _, _ := scene(t)
-	if err := errors.Join(os.Remove(path+"-witness"), os.Mkdir(path+"-witness", 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(path+"-witness"), os.Mkdir(path+"-witness", 0o700)))
 	_, st := openFile(t, path)
 	if _, err := st.Identity(t.Context(), ""); err == nil || !strings.Contains(err.Error(),
 		"witness beside the database") {
@@ -209,9 +197,7 @@ func TestWitness(t *testing.T) {
 // they share its witness.
 func TestWitnessHasTheRightsOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
-	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o660)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o660)))
 	opened(t, path)
 	info, err := os.Stat(path + "-witness")
 	if err != nil || info.Mode().Perm() != 0o660 {

@@ -30,9 +30,7 @@ func TestWitnessThatMayNotBeWritten(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(dir+"/test", test, 0o755) // where nobody may run it
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		cmd := exec.Command(dir+"/test", "-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -44,9 +42,7 @@ func TestWitnessThatMayNotBeWritten(t *testing.T) {
 	path, _, before := scene(t)
 	nonce := "b"
 	for _, mode := range []os.FileMode{0o400, 0, 0o600} {
-		if err := os.Chmod(path+"-witness", mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path+"-witness", mode))
 		same(t, path, before, "a change of the mode")
 		db, st := openFile(t, path)
 		defer db.Close()
