@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -211,3 +212,17 @@ func Address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Ito
 
 // Environ adds to the environment of the next Restart.
 func (p *Process) Environ(vars ...string) { p.env = append(p.env, vars...) }
+
+// CPU returns the seconds of processor time that the process has used, by
+// Linux's /proc.
+func (p *Process) CPU(t testing.TB) (seconds float64) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid()))
+	must(t, err)
+	for _, ticks := range strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))[11:13] { // utime and stime
+		n, err := strconv.ParseFloat(ticks, 64)
+		must(t, err)
+		seconds += n / 100
+	}
+	return seconds
+}

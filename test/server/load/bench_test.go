@@ -43,11 +43,11 @@ func BenchmarkHolders(b *testing.B) {
 				&lease.Options{TTL: ttl, Label: "holder"})
 			must(b, err)
 			w := &watch{TB: b, leases: leases, last: look(leases)}
-			cpu := seconds(b, p.servers[0].Pid())
+			cpu := p.servers[0].CPU(b)
 			took, d := w.wait(steady)
 			note("rate", float64(len(took))/d.Seconds())
 			note("p99", took[len(took)*99/100].Seconds())
-			note("server-cpu", (seconds(b, p.servers[0].Pid())-cpu)/d.Seconds())
+			note("server-cpu", (p.servers[0].CPU(b)-cpu)/d.Seconds())
 			note("server-bytes", (resident(b, p.servers[0].Pid())-server)/n)
 
 			w.wait(2 * time.Second)
@@ -85,19 +85,4 @@ func resident(b *testing.B, pid int) float64 {
 	pages, err := strconv.ParseFloat(strings.Fields(string(text))[1], 64)
 	must(b, err)
 	return pages * float64(os.Getpagesize())
-}
-
-// seconds returns the processor time of a process.
-func seconds(b *testing.B, pid int) float64 {
-	b.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	must(b, err)
-	f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	sum := 0.0
-	for _, ticks := range f[11:13] { // utime and stime, see proc(5)
-		n, err := strconv.ParseFloat(ticks, 64)
-		must(b, err)
-		sum += n / 100
-	}
-	return sum
 }

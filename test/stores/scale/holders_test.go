@@ -47,9 +47,8 @@ type holders struct {
 // seen is what happened in some time.
 type seen struct {
 	acquired, renewed, lost, twice int
-	gaps                           int           // times that a holder had no grant
-	longestGap                     time.Duration // of these
-	took                           []time.Duration
+	gaps                           int            // times that a holder had no grant
+	longestGap                     time.Duration  // of these
 	why                            map[string]int // answers that are no lease
 }
 
@@ -57,7 +56,6 @@ type seen struct {
 type batch struct {
 	server  int
 	holders []int32
-	due     time.Time
 }
 
 const (
@@ -89,7 +87,6 @@ func (h *holders) since() seen {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.seen
-	slices.Sort(s.took)
 	h.seen = seen{why: map[string]int{}}
 	return s
 }
@@ -131,7 +128,7 @@ func (h *holders) turn() {
 		for s := range waiting {
 			for n := len(waiting[s]); n >= together || n > 0 && at%int64(patience/slot) == 0; n = len(waiting[s]) {
 				n = min(n, together)
-				h.batches <- batch{s, slices.Clone(waiting[s][:n]), time.Now()}
+				h.batches <- batch{s, slices.Clone(waiting[s][:n])}
 				waiting[s] = append(waiting[s][:0], waiting[s][n:]...)
 			}
 		}
@@ -179,7 +176,6 @@ func (h *holders) renew(b batch) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.seen.took = append(h.seen.took, time.Since(b.due))
 	for k, r := range out.Renewals {
 		i := b.holders[k]
 		switch {

@@ -1,7 +1,6 @@
 package scale
 
 import (
-	"crypto/rand"
 	"flag"
 	"fmt"
 	"testing"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/scope"
-	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 )
 
@@ -19,6 +17,8 @@ var (
 )
 
 const (
+	namespace = "scale"
+	ttl       = time.Minute
 	unit      = 4096
 	million   = "time=32,node=22,seq=9,epoch=2025-01-01,tick=1s"
 	renewedBy = ttl / 3
@@ -36,22 +36,16 @@ func BenchmarkMillion(b *testing.B) {
 				fmt.Printf("| %s | %s | %s |\n", kind, what, fmt.Sprintf(format, args...))
 			}
 			server := kinds.Start(b, kind)
-			st := kinds.New(b, server.URL)
 			layout, err := snowfence.ParseLayout(million)
 			must(b, err)
 			s, err := snowfence.NewScheme(layout)
 			must(b, err)
 			o := &scope.NamespaceOptions{Unit: unit, MaxTTL: ttl * 3 / 2}
-			if _, err := scope.Namespaces(st).Create(b.Context(), namespace, s, o); err != nil {
+			if _, err := scope.Namespaces(kinds.New(b, server.URL)).Create(b.Context(), namespace, s, o); err != nil {
 				b.Fatal(err)
 			}
 			p, n := startPair(b, server.URL), *howMany
-			w := &watch{TB: b, pair: p, store: st, server: server.Process}
-			c := p.costs(b)
-			note("processor time of the server for one renewal / for one ID", "%.1f µs / %.1f µs = %.2f",
-				c.one*1e6, c.id*1e6, c.one/c.id)
-			note("processor time of the server for one of a hundred renewals in a request", "%.2f µs", c.ofMany*1e6)
-
+			w := &watch{TB: b, pair: p}
 			life := make(chan struct{})
 			w.holders = newHolders(p, layout, n, life)
 			defer func() { close(life); w.holders.work.Wait() }()
@@ -62,26 +56,18 @@ func BenchmarkMillion(b *testing.B) {
 			m := w.end()
 			note("holders", "%d", n)
 			note("all have a node after", "%.0f s", m.seconds)
-			note("processor time of the servers an acquisition", "%.0f µs", m.servers/float64(m.acquired)*1e6)
 			note("heap of the servers a holder", "%.0f bytes", (p.heap(b, 0)+p.heap(b, 1)-before)/float64(n))
 
 			steady := func(when string) {
 				w.begin()
 				time.Sleep(*hold / 2)
 				m := w.end()
-				if len(m.took) == 0 {
+				if m.renewed == 0 {
 					b.Fatal("nothing was renewed")
 				}
 				note("renewals a second, "+when, "%.0f of %.0f", float64(m.renewed)/m.seconds,
 					float64(n)/renewedBy.Seconds())
-				note("a request of 100: p50, p99, longest, "+when, "%s, %s, %s", ms(m.took[len(m.took)/2]),
-					ms(m.took[len(m.took)*99/100]), ms(m.took[len(m.took)-1]))
 				note("processor time of the servers a renewal, "+when, "%.2f µs", m.servers/float64(m.renewed)*1e6)
-				note("processor time of holders, servers, store, "+when, "%.0f %%, %.0f %%, %s of a core",
-					100*m.own/m.seconds, 100*m.servers/m.seconds, percent(m.store/m.seconds, server.Process != nil))
-				note("records written / renewals, "+when, "%d / %d = %.2f %%", m.writes, m.renewed,
-					100*float64(m.writes)/float64(m.renewed))
-				note("round trips to the store a second, "+when, "%.0f", m.trips/m.seconds)
 				w.judge(when, m.seen)
 			}
 			steady("two servers")
@@ -95,66 +81,10 @@ func BenchmarkMillion(b *testing.B) {
 			m = w.end()
 			note("a server was killed: all have a node of the other one after", "%.1f s", time.Since(killed).Seconds())
 			w.judge("after the kill", seen{twice: m.twice, lost: m.lost})
-			note("then acquisitions", "%d; answers that are no lease: %v", m.acquired, m.why)
 			note("then holders without a grant, and for how long", "%d, %.1f s", m.gaps, m.longestGap.Seconds())
-			note("then processor time of the server an acquisition, renewals included", "%.0f µs",
-				m.servers/float64(m.acquired)*1e6)
 			steady("one server")
-			note("holders without a grant at the end", "%d", w.holders.without())
 			w.judge("at the end", seen{gaps: w.holders.without()})
 			b.ReportMetric(0, "ns/op")
 		})
 	}
-}
-
-// costs are seconds of processor time of a server.
-type costs struct{ one, ofMany, id float64 }
-
-// costs measures a renewal in a request of its own, one of a hundred in a
-// request, and a request for one ID: one after the other, and in turn,
-// because the machine has other work.
-func (p *pair) costs(b *testing.B) (c costs) {
-	const rounds, each = 10, 3000
-	all := &pb.RenewAllRequest{}
-	for range together {
-		var l pb.Lease
-		req := &pb.AcquireRequest{Namespace: namespace, Label: "holder", Attempt: rand.Text()}
-		must(b, p.call(0, "LeaseService/Acquire", req, &l))
-		all.Renewals = append(all.Renewals, &pb.RenewRequest{Ticket: l.Ticket})
-	}
-	measure := func(sum *float64, calls, renewals int, do func() error) {
-		begin := cpu(p.servers[0].Pid())
-		for range calls {
-			must(b, do())
-		}
-		*sum += (cpu(p.servers[0].Pid()) - begin) / rounds / float64(calls*renewals)
-	}
-	for round := range rounds + 1 {
-		measure(&c.one, each, 1, func() error {
-			var l pb.Lease
-			m := all.Renewals[0]
-			m.Attempt = rand.Text()
-			err := p.call(0, "LeaseService/Renew", m, &l)
-			m.Ticket = l.Ticket
-			return err
-		})
-		measure(&c.ofMany, each/10, together, func() error {
-			for _, m := range all.Renewals {
-				m.Attempt = rand.Text()
-			}
-			var out pb.RenewAllResponse
-			err := p.call(0, "LeaseService/RenewAll", all, &out)
-			for i, r := range out.Renewals {
-				all.Renewals[i].Ticket = r.Lease.GetTicket()
-			}
-			return err
-		})
-		measure(&c.id, each, 1, func() error {
-			return p.call(0, "IDService/Next", &pb.NextRequest{Namespace: namespace, Count: 1}, &pb.NextResponse{})
-		})
-		if round == 0 { // the first calls open what the others use
-			c = costs{}
-		}
-	}
-	return c
 }

@@ -75,41 +75,16 @@ func (p *pair) call(server int, method string, m, out proto.Message) error {
 	return fmt.Errorf("%s: %s %s", res.Status, refusal.Code, refusal.Message)
 }
 
-// ask gets a page of the admin address.
-func (p *pair) ask(t testing.TB, server int, path string) string {
-	t.Helper()
-	page, err := servers.Get(t.Context(), "http://"+p.admin[server]+path)
-	must(t, err)
-	return page
-}
-
 // heap returns the bytes of a server's heap after a collection.
 func (p *pair) heap(t testing.TB, server int) float64 {
 	t.Helper()
-	p.ask(t, server, "/debug/pprof/heap?debug=1&gc=1")
-	return sum(t, p.ask(t, server, "/debug/pprof/heap?debug=1&gc=1"), "# HeapAlloc = ")
-}
-
-// trips returns how many round trips to the store a server has made.
-func (p *pair) trips(t testing.TB, server int) float64 {
-	t.Helper()
-	return sum(t, p.ask(t, server, "/metrics"), "snowfence_store_seconds_count{")
-}
-
-// sum adds the last numbers of all lines that begin so.
-func sum(t testing.TB, page, begin string) (all float64) {
-	t.Helper()
-	found := false
-	for line := range strings.Lines(page) {
-		if strings.HasPrefix(line, begin) {
-			f := strings.Fields(line)
-			n, err := strconv.ParseFloat(f[len(f)-1], 64)
-			must(t, err)
-			all, found = all+n, true
-		}
-	}
-	if !found {
-		t.Fatalf("no line begins with %q", begin)
-	}
-	return all
+	page := "http://" + p.admin[server] + "/debug/pprof/heap?debug=1&gc=1"
+	_, err := servers.Get(t.Context(), page)
+	must(t, err)
+	text, err := servers.Get(t.Context(), page)
+	must(t, err)
+	_, rest, _ := strings.Cut(text, "# HeapAlloc = ")
+	n, err := strconv.ParseFloat(rest[:strings.IndexByte(rest+"\n", '\n')], 64)
+	must(t, err)
+	return n
 }
