@@ -56,6 +56,16 @@ func judge(t testing.TB, s *snowfence.Scheme, ws []*worker) verdict {
 	return v
 }
 
+// judged is judge, and fails the test for what it finds.
+func judged(t testing.TB, s *snowfence.Scheme, ws []*worker) verdict {
+	t.Helper()
+	v := judge(t, s, ws)
+	for _, x := range v.wrong {
+		t.Error(x)
+	}
+	return v
+}
+
 // stretch is a run of ticks of a node that a worker used.
 type stretch struct {
 	node, first, last int64

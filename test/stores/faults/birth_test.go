@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -44,16 +43,8 @@ func birth(t *testing.T, tg *target) {
 		kills.Wait()
 		second := ten("worker")
 		working(t, second)
-		for _, w := range second {
-			w.signal(t, syscall.SIGTERM)
-		}
-		for _, w := range second {
-			within(t, patience, w.name+" ends", func() bool { return !w.alive() })
-		}
-		v := judge(t, s, append(first, second...))
-		for _, x := range v.wrong {
-			t.Errorf("round %d: %s", round, x)
-		}
+		end(t, second...)
+		v := judged(t, s, append(first, second...))
 		r.ids += v.ids
 		r.twice += v.duplicates
 	}

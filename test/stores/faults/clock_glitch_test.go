@@ -60,10 +60,7 @@ func TestClockGlitch(t *testing.T) {
 			if healed > scope.DefaultTTL {
 				t.Errorf("%s for three seconds: IDs go on after %v, a ttl is %v", signed(by), healed, scope.DefaultTTL)
 			}
-			v := judge(t, s, []*worker{p.worker})
-			for _, x := range v.wrong {
-				t.Error(x)
-			}
+			v := judged(t, s, []*worker{p.worker})
 			seen.add(row{
 				fault: "the clock of a server is off by " + signed(by) + " for three seconds, the store has one",
 				store: tg.kind, processes: 1, ids: int64(p.since(before).ids), twice: v.duplicates,

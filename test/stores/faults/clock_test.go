@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -96,10 +95,7 @@ func TestClockSteps(t *testing.T) {
 					behind.step(t, -offset)
 					feels(t, tg.store, ahead.worker, offset)
 					feels(t, tg.store, behind.worker, -offset)
-					v := judge(t, s, ws)
-					for _, x := range v.wrong {
-						t.Error(x)
-					}
+					v := judged(t, s, ws)
 					there := d
 					if offset == 0 {
 						there = -d
@@ -124,12 +120,7 @@ func TestClockSteps(t *testing.T) {
 				}
 			}
 			held, _ := recordOf(t.Context(), t, tg.store, ahead.worker)
-			for _, w := range ws {
-				w.signal(t, syscall.SIGTERM)
-			}
-			for _, w := range ws {
-				within(t, patience, w.name+" ends", func() bool { return !w.alive() })
-			}
+			end(t, ws...)
 			// The node that was ahead is used up for an hour. Who wants
 			// just that one is told; others get another.
 			told := launch(t, "wants that node",
@@ -145,10 +136,7 @@ func TestClockSteps(t *testing.T) {
 			if len(other.ids) != 10000 {
 				t.Errorf("another node: %d IDs: %s", len(other.ids), last(other.log, 5))
 			}
-			v := judge(t, s, append(ws, told, other))
-			for _, x := range v.wrong {
-				t.Error(x)
-			}
+			v := judged(t, s, append(ws, told, other))
 			t.Logf("%d IDs, %d duplicates", v.ids, v.duplicates)
 		})
 	}
@@ -222,12 +210,8 @@ func TestClockOff(t *testing.T) {
 			within(t, patience, "the other one makes IDs", func() bool {
 				return right.alive() && right.since(m).ids > 0
 			})
-			right.signal(t, syscall.SIGTERM)
-			<-right.gone
-			v := judge(t, s, ws)
-			for _, x := range v.wrong {
-				t.Error(x)
-			}
+			end(t, right)
+			v := judged(t, s, ws)
 			t.Logf("%d IDs, %d duplicates", v.ids, v.duplicates)
 		})
 	}

@@ -112,10 +112,7 @@ func (p *streams) finish(t *testing.T, kind string) {
 			r.said = strings.TrimPrefix(text, "snowfence: ")
 		}
 	}
-	v := judge(t, p.scheme, p.all)
-	for _, x := range v.wrong {
-		t.Error(x)
-	}
+	v := judged(t, p.scheme, p.all)
 	r.ids, r.twice = v.ids, v.duplicates
 	seen.add(r)
 	t.Logf("%s: %d IDs of %d runs of the program, %d duplicates, silent for %v at most",

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -243,10 +242,7 @@ func (sc *scene) suffer(t *testing.T, f fault) {
 			w.mu.Unlock()
 		}
 	}
-	v := judge(t, sc.scheme, sc.all)
-	for _, x := range v.wrong {
-		t.Error(x)
-	}
+	v := judged(t, sc.scheme, sc.all)
 	for _, w := range sc.all {
 		r.ids += int64(w.since(before[w]).ids)
 	}
@@ -306,19 +302,13 @@ func (sc *scene) node(t testing.TB, w *worker) int64 {
 // finish lets the workers end by themselves and audits everything once
 // more.
 func (sc *scene) finish(t *testing.T) {
+	end(t, sc.workers...)
 	for _, w := range sc.workers {
-		w.signal(t, syscall.SIGTERM)
-	}
-	for _, w := range sc.workers {
-		within(t, patience, w.name+" ends", func() bool { return !w.alive() })
 		if code := w.cmd.ProcessState.ExitCode(); code != 0 {
 			t.Errorf("%s ended with %d: %s", w.name, code, last(w.log, 3))
 		}
 	}
-	v := judge(t, sc.scheme, sc.all)
-	for _, x := range v.wrong {
-		t.Error(x)
-	}
+	v := judged(t, sc.scheme, sc.all)
 	sc.streams.finish(t, sc.kind)
 	t.Logf("%s: %d IDs of %d processes, %d duplicates", sc.kind, v.ids, len(sc.all), v.duplicates)
 }

@@ -258,15 +258,9 @@ func (c *counting) pause(t testing.TB) map[*counted]*worker {
 // finish ends all programs and checks everything once more.
 func (c *counting) finish(t *testing.T) {
 	for _, s := range c.sequences {
-		for _, w := range s.takers {
-			w.signal(t, syscall.SIGTERM)
-		}
-		for _, w := range s.takers {
-			within(t, patience, w.name+" ends", func() bool { return !w.alive() })
-		}
+		end(t, s.takers...)
 	}
-	c.server.signal(t, syscall.SIGTERM)
-	within(t, patience, "the server ends", func() bool { return !c.server.alive() })
+	end(t, c.server)
 	n := c.check(t)
 	if c.sql() {
 		c.checkBills(t)

@@ -155,6 +155,17 @@ func (w *worker) signal(t testing.TB, s syscall.Signal) {
 	}
 }
 
+// end lets processes end by themselves.
+func end(t testing.TB, ws ...*worker) {
+	t.Helper()
+	for _, w := range ws {
+		w.signal(t, syscall.SIGTERM)
+	}
+	for _, w := range ws {
+		within(t, patience, w.name+" ends", func() bool { return !w.alive() })
+	}
+}
+
 // alive reports whether the process still runs.
 func (w *worker) alive() bool {
 	select {
