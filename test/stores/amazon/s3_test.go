@@ -1,13 +1,10 @@
-package s3
+package amazon
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,108 +13,27 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/s3store"
 	"github.com/snowfence/snowfence/test/harness/amazon"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
-
-func openStore(t testing.TB, c *s3.Client, prefix string) *s3store.Store {
+func openS3(t testing.TB, c *s3.Client, prefix string) *s3store.Store {
 	t.Helper()
 	st, err := s3store.New(c, amazon.Bucket, &s3store.Options{Prefix: prefix, Timeout: shared.Patience()})
 	must(t, err)
 	return st
 }
 
-func TestConformance(t *testing.T) {
-	address := amazon.StartS3(t)
-	var n atomic.Int64
-	open := func(t *testing.T) store.Store {
-		return openStore(t, amazon.S3(address, nil), fmt.Sprint("test", n.Add(1), "/"))
-	}
-	storetest.Run(t, open)
-	storetest.RunCounts(t, open)
-}
-
-// hooked is a transport that stands in for the server, or changes what it
-// answers to writes of records.
-type hooked struct {
-	before func(*http.Request) *http.Response // nil goes on
-	after  func(*http.Response) error
-	writes atomic.Int64
-}
-
-func (h *hooked) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodPut || strings.HasSuffix(r.URL.Path, "/identity") {
-		return http.DefaultTransport.RoundTrip(r)
-	}
-	h.writes.Add(1)
-	if h.before != nil {
-		if resp := h.before(r); resp != nil {
-			return resp, nil
-		}
-	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil && h.after != nil {
-		err = h.after(resp)
-	}
-	return resp, err
-}
-
 // refusal is what S3 answers.
 func refusal(r *http.Request, status int, code string) *http.Response {
-	return &http.Response{
-		StatusCode: status, Request: r, Header: http.Header{"Content-Type": {"application/xml"}},
-		Body: io.NopCloser(strings.NewReader("<Error><Code>" + code + "</Code><Message>as asked</Message></Error>")),
-	}
-}
-
-func record(nonce string) store.Record {
-	return store.Record{Key: store.Key{Namespace: "n", Node: 5}, Nonce: nonce, Revision: 1}
-}
-
-func swap(t *testing.T, st store.Store, old string, r store.Record) error {
-	t.Helper()
-	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
-}
-
-// nonce returns what the record has.
-func nonce(t *testing.T, st store.Store) string {
-	t.Helper()
-	rs, err := st.Get(t.Context(), []store.Key{record("").Key})
-	must(t, err)
-	return rs[0].Nonce
-}
-
-func identity(t *testing.T, st store.Store) string {
-	t.Helper()
-	id, err := st.Identity(t.Context(), "")
-	if err != nil || id == "" {
-		t.Fatal(id, err)
-	}
-	return id
-}
-
-// A write whose answer is lost is done or not, and is sent once.
-func TestLostAnswer(t *testing.T) {
-	address := amazon.StartS3(t)
-	h := &hooked{after: func(*http.Response) error { return io.ErrUnexpectedEOF }}
-	st := openStore(t, amazon.S3(address, h), "a/")
-	if err := swap(t, st, "", record("a")); err == nil || errors.Is(err, store.ErrLost) || h.writes.Load() != 1 {
-		t.Errorf("%v, after %d writes", err, h.writes.Load())
-	}
-	if got := nonce(t, st); got != "a" {
-		t.Errorf("the record has nonce %q", got)
-	}
+	return answer(r, status, "application/xml", "<Error><Code>"+code+"</Code><Message>as asked</Message></Error>")
 }
 
 // A conflict does not tell whether this write or another one was done: the
 // nonce decides.
 func TestConflicts(t *testing.T) {
-	address, direct := amazon.StartS3(t), (*s3store.Store)(nil)
+	s, direct := onS3(t), store.Store(nil)
 	for name, c := range map[string]struct {
 		meanwhile func(r *http.Request)
 		want      error
@@ -125,7 +41,7 @@ func TestConflicts(t *testing.T) {
 	}{
 		"nothing was done": {func(*http.Request) {}, nil, "b"},
 		"another program's was": {func(*http.Request) {
-			if err := swap(t, direct, "a", record("c")); err != nil {
+			if err := swap(t, direct, "a", record(5, "c")); err != nil {
 				t.Error(err)
 			}
 		}, store.ErrLost, "c"},
@@ -136,10 +52,9 @@ func TestConflicts(t *testing.T) {
 		}, nil, "b"},
 	} {
 		for _, code := range []string{"ConditionalRequestConflict", "PreconditionFailed"} {
-			prefix := name + code + "/"
-			direct = openStore(t, amazon.S3(address, nil), prefix)
-			must(t, swap(t, direct, "", record("a")))
-			h := &hooked{}
+			direct = s.open(t, name+code, nil, false)
+			must(t, swap(t, direct, "", record(5, "a")))
+			h := &hooked{of: s.writes}
 			h.before = func(r *http.Request) *http.Response {
 				h.before = nil
 				c.meanwhile(r)
@@ -148,7 +63,7 @@ func TestConflicts(t *testing.T) {
 				}
 				return refusal(r, http.StatusConflict, code)
 			}
-			err := swap(t, openStore(t, amazon.S3(address, h), prefix), "a", record("b"))
+			err := swap(t, s.open(t, name+code, h, false), "a", record(5, "b"))
 			if !errors.Is(err, c.want) || nonce(t, direct) != c.nonce {
 				t.Errorf("%s, %s: %v, and the record has nonce %q", code, name, err, nonce(t, direct))
 			}
@@ -159,30 +74,19 @@ func TestConflicts(t *testing.T) {
 // A write that is always refused is tried again after pauses, until the
 // caller gives up.
 func TestPausesBetweenConflicts(t *testing.T) {
-	h := &hooked{}
-	st := openStore(t, amazon.S3(amazon.StartS3(t), h), "pauses/")
-	must(t, swap(t, st, "", record("a")))
+	s := onS3(t)
+	h := &hooked{of: s.writes}
+	st := s.open(t, "pauses", h, false)
+	must(t, swap(t, st, "", record(5, "a")))
 	h.before = func(r *http.Request) *http.Response {
 		return refusal(r, http.StatusConflict, "ConditionalRequestConflict")
 	}
-	h.writes.Store(0)
+	h.count.Store(0)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	err := st.Swap(ctx, []store.Write{{Old: "a", New: record("b")}})[0]
-	if n := h.writes.Load(); !errors.Is(err, context.DeadlineExceeded) || n < 1 || n > 50 {
+	err := st.Swap(ctx, []store.Write{{Old: "a", New: record(5, "b")}})[0]
+	if n := h.count.Load(); !errors.Is(err, context.DeadlineExceeded) || n < 1 || n > 50 {
 		t.Errorf("%d writes: %v", n, err)
-	}
-}
-
-// A busy S3 does nothing, and says so. It is no loss.
-func TestThrottled(t *testing.T) {
-	h := &hooked{before: func(r *http.Request) *http.Response {
-		return refusal(r, http.StatusServiceUnavailable, "SlowDown")
-	}}
-	st := openStore(t, amazon.S3(amazon.StartS3(t), h), "a/")
-	err := swap(t, st, "", record("a"))
-	if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "SlowDown") || nonce(t, st) != "" {
-		t.Error(err)
 	}
 }
 
@@ -198,12 +102,12 @@ func (d deaf) RoundTrip(r *http.Request) (*http.Response, error) {
 // A server that ignores conditions is refused before its first use.
 func TestServerThatIgnoresConditions(t *testing.T) {
 	for _, header := range []string{"If-Match", "If-None-Match"} {
-		st := openStore(t, amazon.S3(amazon.StartS3(t), deaf{header}), "a/")
-		err := swap(t, st, "", record("a"))
+		st := onS3(t).open(t, "a", deaf{header}, false)
+		err := swap(t, st, "", record(5, "a"))
 		if err == nil || !strings.Contains(err.Error(), "ignores the condition") {
 			t.Errorf("%s: %v", header, err)
 		}
-		if _, err := st.Get(t.Context(), []store.Key{record("").Key}); err == nil {
+		if _, err := st.Get(t.Context(), []store.Key{record(5, "").Key}); err == nil {
 			t.Errorf("%s: a record was read", header)
 		}
 	}
@@ -213,8 +117,8 @@ func TestServerThatIgnoresConditions(t *testing.T) {
 // another time.
 func TestCopiedBucket(t *testing.T) {
 	c := amazon.S3(amazon.StartS3(t), nil)
-	st := openStore(t, c, "a/")
-	must(t, swap(t, st, "", record("a")))
+	st := openS3(t, c, "a/")
+	must(t, swap(t, st, "", record(5, "a")))
 	before := identity(t, st)
 	time.Sleep(1100 * time.Millisecond) // times have a resolution of a second
 	list, err := c.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String(amazon.Bucket)})
@@ -228,26 +132,9 @@ func TestCopiedBucket(t *testing.T) {
 		})
 		must(t, err)
 	}
-	copied := openStore(t, c, "b/")
+	copied := openS3(t, c, "b/")
 	if nonce(t, copied) != "a" || identity(t, copied) == before || identity(t, st) != before {
 		t.Errorf("%q and %q, it was %q", identity(t, copied), identity(t, st), before)
-	}
-}
-
-// A program that only looks writes nothing, not even the identity.
-func TestReadOnly(t *testing.T) {
-	c := amazon.S3(amazon.StartS3(t), nil)
-	looks, err := s3store.New(c, amazon.Bucket, &s3store.Options{ReadOnly: true})
-	must(t, err)
-	_, missing := looks.Get(t.Context(), []store.Key{record("").Key})
-	for _, err := range []error{swap(t, looks, "", record("a")), looks.Suspect(t.Context(), "one"), missing} {
-		if !errors.Is(err, store.ErrReadOnly) {
-			t.Error(err)
-		}
-	}
-	list, err := c.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String(amazon.Bucket)})
-	if err != nil || len(list.Contents) != 0 {
-		t.Error(list.Contents, err)
 	}
 }
 
@@ -255,8 +142,8 @@ func TestReadOnly(t *testing.T) {
 // that is missing.
 func TestErrors(t *testing.T) {
 	c := amazon.S3(amazon.StartS3(t), nil)
-	st := openStore(t, c, "a/")
-	must(t, swap(t, st, "", record("a")))
+	st := openS3(t, c, "a/")
+	must(t, swap(t, st, "", record(5, "a")))
 	for _, name := range []string{"a/photos/1.jpg", "a/n-n/x.jpg"} {
 		in := &s3.PutObjectInput{Bucket: aws.String(amazon.Bucket), Key: &name, Body: strings.NewReader("x")}
 		if _, err := c.PutObject(t.Context(), in); err != nil {
@@ -275,26 +162,4 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v, which should say %s", err, want)
 		}
 	}
-}
-
-// The page says what a renewal takes: a write and three reads.
-func TestCallsOfARenewal(t *testing.T) {
-	seen := map[string]int{}
-	st := openStore(t, amazon.S3(amazon.StartS3(t), counting{func(r *http.Request) { seen[r.Method]++ }}), "a/")
-	must(t, swap(t, st, "", record("a")))
-	clear(seen)
-	_, err1 := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: store.NamespaceNode}})
-	_, err2 := st.Identity(t.Context(), "n")
-	must(t, errors.Join(swap(t, st, "a", record("b")), err1, err2))
-	if got := fmt.Sprint(seen); got != "map[GET:3 PUT:1]" {
-		t.Error(got)
-	}
-}
-
-// counting is a transport that tells of each request.
-type counting struct{ tell func(*http.Request) }
-
-func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.tell(r)
-	return http.DefaultTransport.RoundTrip(r)
 }
