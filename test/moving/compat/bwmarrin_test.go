@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 
 	theirs "github.com/bwmarrin/snowflake"
@@ -244,47 +243,32 @@ func TestBwmarrinDuplicates(t *testing.T) {
 		}
 		return func() int64 { return n.Generate().Int64() }
 	}
-	for name, program := range map[string]func(newNode func(int64) generate) []int64{
+	type open = func(number int64) generate
+	compare(t, []program[open]{
 		// "got repeated id": a function that makes its own node is called
 		// again and again.
-		"9": func(newNode func(int64) generate) (ids []int64) {
+		{"9", true, func(newNode open, add func(...int64)) {
 			for range 1000 {
-				next := newNode(1)
-				ids = append(ids, next(), next())
+				take(2, newNode(1), add)
 			}
-			return ids
-		},
+		}},
 		// A handler makes a node for each request, ten at a time.
-		"39": func(newNode func(int64) generate) []int64 {
-			return atOnce(10, func() (ids []int64) {
+		{"39", true, func(newNode open, add func(...int64)) {
+			threads(10, func(int) {
 				for range 1000 {
-					ids = append(ids, newNode(1)())
+					add(newNode(1)())
 				}
-				return ids
 			})
-		},
+		}},
 		// "If it is the same timestamp, the generated IDs will be the
 		// same": a node of one number in each part of a program.
-		"64": func(newNode func(int64) generate) (ids []int64) {
-			var parts []generate
-			for range 4 {
-				parts = append(parts, newNode(7))
-			}
+		{"64", true, func(newNode open, add func(...int64)) {
+			a, b, c, d := newNode(7), newNode(7), newNode(7), newNode(7)
 			for range 20_000 { // in turn, because goroutines may come one after the other
-				for _, next := range parts {
-					ids = append(ids, next())
-				}
+				add(a(), b(), c(), d())
 			}
-			return ids
-		},
-	} {
-		if d := duplicates(program(old)); d == 0 {
-			t.Errorf("#%s: the program shows no duplicates of the original any more", name)
-		}
-		if d := duplicates(program(layer)); d != 0 {
-			t.Errorf("#%s: %d duplicates", name, d)
-		}
-	}
+		}},
+	}, func(*testing.T, int) open { return old }, func(*testing.T, int) open { return layer })
 }
 
 // #26: two nodes of other NodeBits can make the same ID. The layer refuses
@@ -304,35 +288,4 @@ func TestBwmarrinOtherBits(t *testing.T) {
 	if a.Generate() == b.Generate() {
 		t.Error("one ID twice")
 	}
-}
-
-// atOnce runs a program in many goroutines and returns what all of them
-// made.
-func atOnce(n int, program func() []int64) (all []int64) {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	begin := make(chan struct{})
-	for range n {
-		wg.Go(func() {
-			<-begin
-			ids := program()
-			mu.Lock()
-			all = append(all, ids...)
-			mu.Unlock()
-		})
-	}
-	close(begin)
-	wg.Wait()
-	return all
-}
-
-func duplicates(ids []int64) (n int) {
-	seen := map[int64]bool{}
-	for _, id := range ids {
-		if seen[id] {
-			n++
-		}
-		seen[id] = true
-	}
-	return n
 }

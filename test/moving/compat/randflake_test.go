@@ -280,37 +280,34 @@ type randflakeAPI func(now func() int64) randflakes
 // Programs in which the original makes IDs twice.
 func TestRandflakeDuplicates(t *testing.T) {
 	const all = ours.RANDFLAKE_MAX_SEQUENCE + 1
-	for _, p := range []struct {
-		name string
-		run  func(open randflakeAPI) (ids []int64)
-	}{
-		{"the sequence begins again in the second in which it is used up", func(open randflakeAPI) []int64 {
+	programs := []program[randflakeAPI]{
+		{"the sequence begins again in the second in which it is used up", true, func(open randflakeAPI, add func(...int64)) {
 			now := int64(randflakeNoon)
 			g := open(func() int64 { return now })
-			ids := upTo(g, 1000)
+			add(upTo(g, 1000)...)
 			now++
-			return append(ids, upTo(g, 2*all)...)
+			add(upTo(g, 2*all)...)
 		}},
-		{"the clock steps back inside the lease", func(open randflakeAPI) []int64 {
+		{"the clock steps back inside the lease", true, func(open randflakeAPI, add func(...int64)) {
 			now := int64(randflakeNoon)
 			g := open(func() int64 { return now })
-			ids := upTo(g, all)
+			add(upTo(g, all)...)
 			now++
-			ids = append(ids, upTo(g, 1000)...)
+			add(upTo(g, 1000)...)
 			now--
-			return append(ids, upTo(g, 1000)...)
+			add(upTo(g, 1000)...)
 		}},
-		{"two generators of a node", func(open randflakeAPI) []int64 {
+		{"two generators of a node", true, func(open randflakeAPI, add func(...int64)) {
 			now := func() int64 { return randflakeNoon }
-			return append(upTo(open(now), 1000), upTo(open(now), 1000)...)
+			add(upTo(open(now), 1000)...)
+			add(upTo(open(now), 1000)...)
 		}},
-		{"a generator for each request", func(open randflakeAPI) (ids []int64) {
+		{"a generator for each request", true, func(open randflakeAPI, add func(...int64)) {
 			for range 1000 {
-				ids = append(ids, upTo(open(nil), 1)...)
+				add(upTo(open(nil), 1)...)
 			}
-			return ids
 		}},
-		{"a goroutine is stalled after it read the clock", func(open randflakeAPI) []int64 {
+		{"a goroutine is stalled after it read the clock", true, func(open randflakeAPI, add func(...int64)) {
 			now, stall := int64(randflakeNoon), false
 			reading, goOn, done := make(chan bool), make(chan bool), make(chan []int64)
 			g := open(func() int64 {
@@ -322,35 +319,29 @@ func TestRandflakeDuplicates(t *testing.T) {
 				}
 				return now
 			})
-			ids := upTo(g, all-1)
+			add(upTo(g, all-1)...)
 			stall = true
 			go func() { done <- upTo(g, 1) }()
 			<-reading
 			now++
-			ids = append(ids, upTo(g, 10)...)
+			add(upTo(g, 10)...)
 			goOn <- true
-			return append(ids, <-done...)
+			add(<-done...)
 		}},
-	} {
-		t.Run(p.name, func(t *testing.T) {
-			end, secret := time.Now().Unix()+3600, rand.Text()
-			open := func(library string) randflakeAPI {
-				return func(now func() int64) randflakes {
-					a, b := bothRandflakes(t, 7, ours.RANDFLAKE_EPOCH_OFFSET, end, secret, now)
-					if library == "theirs" {
-						return a
-					}
-					return b
-				}
-			}
-			if d := duplicates(p.run(open("theirs"))); d == 0 {
-				t.Error("the program shows no duplicates of the original any more")
-			}
-			if d := duplicates(p.run(open("ours"))); d != 0 {
-				t.Errorf("%d duplicates", d)
-			}
-		})
 	}
+	end := time.Now().Unix() + 3600
+	pick := func(t *testing.T, own bool) randflakeAPI {
+		secret := rand.Text()
+		return func(now func() int64) randflakes {
+			a, b := bothRandflakes(t, 7, ours.RANDFLAKE_EPOCH_OFFSET, end, secret, now)
+			if own {
+				return b
+			}
+			return a
+		}
+	}
+	compare(t, programs, func(t *testing.T, _ int) randflakeAPI { return pick(t, false) },
+		func(t *testing.T, _ int) randflakeAPI { return pick(t, true) })
 }
 
 // upTo returns n IDs, or what there is before the first error.

@@ -24,44 +24,23 @@ func TestSonyflakeDuplicates(t *testing.T) {
 		sf, err := sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: first})
 		return next(t, sf, err)
 	}
-	for name, program := range map[string]struct {
-		run     func(instance func() generate) []int64
-		repeats bool // with the original
-	}{
-		"#12: an instance for each ID": {func(instance func() generate) []int64 {
-			return atOnce(100, func() (ids []int64) {
+	type instance = func() generate
+	compare(t, []program[instance]{
+		{"#12: an instance for each ID", true, func(open instance, add func(...int64)) {
+			threads(100, func(int) {
 				for range 20 {
-					ids = append(ids, instance()())
+					add(open()())
 				}
-				return ids
 			})
-		}, true},
-		"an instance for each worker": {func(instance func() generate) []int64 {
-			return atOnce(8, func() (ids []int64) {
-				next := instance()
-				for range 500 {
-					ids = append(ids, next())
-				}
-				return ids
-			})
-		}, true},
-		"#59: one instance for many threads": {func(instance func() generate) []int64 {
-			next := instance()
-			return atOnce(50, func() (ids []int64) {
-				for range 100 {
-					ids = append(ids, next())
-				}
-				return ids
-			})
-		}, false},
-	} {
-		if d := duplicates(program.run(original)); (d > 0) != program.repeats {
-			t.Errorf("%s: %d duplicates of the original", name, d)
-		}
-		if d := duplicates(program.run(layer)); d != 0 {
-			t.Errorf("%s: %d duplicates", name, d)
-		}
-	}
+		}},
+		{"an instance for each worker", true, func(open instance, add func(...int64)) {
+			threads(8, func(int) { take(500, open(), add) })
+		}},
+		{"#59: one instance for many threads", false, func(open instance, add func(...int64)) {
+			next := open()
+			threads(50, func(int) { take(100, next, add) })
+		}},
+	}, func(*testing.T, int) instance { return original }, func(*testing.T, int) instance { return layer })
 }
 
 // next returns NextID of an instance as a plain function.
