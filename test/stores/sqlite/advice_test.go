@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,18 +10,14 @@ import (
 
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // TestAdvice provokes errors of the database: each says what to do.
 func TestAdvice(t *testing.T) {
 	use := func(t *testing.T, dsn string) error {
-		db, err := sql.Open("sqlite", dsn)
-		must(t, err)
-		defer db.Close()
-		st, err := sqlstore.New(db, sqlstore.SQLite())
-		must(t, err)
+		db, st := openDSN(t, dsn)
+		defer db.Close() // before the file is changed
 		ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 		defer cancel()
 		if _, err := scope.Namespaces(st).Create(ctx, "default", twitter(t), nil); err != nil {

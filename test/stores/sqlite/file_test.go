@@ -74,18 +74,14 @@ func TestReplacedFile(t *testing.T) {
 // TestDurable gives the store a connection that does not wait for the disk.
 func TestDurable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(OFF)")
-	must(t, err)
-	defer db.Close()
+	db, st := openDSN(t, "file:"+path+"?_pragma=synchronous(OFF)")
 	db.SetMaxOpenConns(1)
-	st, err := sqlstore.New(db, sqlstore.SQLite())
-	must(t, err)
 	if _, err := scope.Namespaces(st).Create(t.Context(), "default", twitter(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	var level int
 	var mode string
-	err = errors.Join(db.QueryRow("PRAGMA synchronous").Scan(&level), db.QueryRow("PRAGMA journal_mode").Scan(&mode))
+	err := errors.Join(db.QueryRow("PRAGMA synchronous").Scan(&level), db.QueryRow("PRAGMA journal_mode").Scan(&mode))
 	if err != nil || level != 2 || mode != "wal" {
 		t.Errorf("after a write the connection has synchronous=%d, journal_mode=%s, %v", level, mode, err)
 	}
@@ -94,11 +90,7 @@ func TestDurable(t *testing.T) {
 // TestDurableRenewals renews with a pinned connection that does not wait
 // for the disk.
 func TestDurableRenewals(t *testing.T) {
-	db, err := sql.Open("sqlite", dsn(filepath.Join(t.TempDir(), "ids.db"))+"&_pragma=synchronous(OFF)")
-	must(t, err)
-	defer db.Close()
-	st, err := sqlstore.New(db, sqlstore.SQLite())
-	must(t, err)
+	db, st := openDSN(t, dsn(filepath.Join(t.TempDir(), "ids.db"))+"&_pragma=synchronous(OFF)")
 	swap(t, st, "", record(1, "a"))
 	first, err := db.Conn(t.Context()) // the only one that waits by now, so another one is pinned
 	must(t, err)

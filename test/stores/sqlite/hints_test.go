@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -62,11 +60,7 @@ func TestBusyTimeoutHint(t *testing.T) {
 		"":                             "connections do not wait for each other, and ask again instead: open the file with busy_timeout(10000)",
 		"?_pragma=busy_timeout(10000)": "",
 	} {
-		db, err := sql.Open("sqlite", "file:"+path+options)
-		must(t, err)
-		defer db.Close()
-		st, err := sqlstore.New(db, sqlstore.SQLite())
-		must(t, err)
+		_, st := openDSN(t, "file:"+path+options)
 		found, err := st.Report(t.Context())
 		must(t, err)
 		for _, f := range found {
@@ -90,11 +84,7 @@ func TestLockedFile(t *testing.T) {
 			t.Parallel()
 			fuser := servers.Need(t, "psmisc", "fuser")[0]
 			path := filepath.Join(t.TempDir(), "ids.db")
-			db, err := sql.Open("sqlite", "file:"+path+c.options)
-			must(t, err)
-			defer db.Close()
-			st, err := sqlstore.New(db, sqlstore.SQLite())
-			must(t, err)
+			_, st := openDSN(t, "file:"+path+c.options)
 			if _, err := scope.Namespaces(st).Create(t.Context(), "first", twitter(t), nil); err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,12 @@ func dsn(path string) string {
 
 func openFile(t *testing.T, path string) (*sql.DB, *sqlstore.Store) {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path))
+	return openDSN(t, dsn(path))
+}
+
+func openDSN(t *testing.T, dsn string) (*sql.DB, *sqlstore.Store) {
+	t.Helper()
+	db, err := sql.Open("sqlite", dsn)
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	st, err := sqlstore.New(db, sqlstore.SQLite())
