@@ -3,6 +3,7 @@ package snowfence_test
 import (
 	"context"
 	"crypto/aes"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -250,7 +251,7 @@ func TestSpecificationOfCiphers(t *testing.T) {
 	for _, c := range v.SPARX {
 		b, err := sparx.New(unhex(c.Key))
 		block := unhex(c.Plain)
-		b.Encrypt(block, block)
+		binary.LittleEndian.PutUint64(block, b.Encrypt64(binary.LittleEndian.Uint64(block)))
 		same(t, "SPARX", []any{hex.EncodeToString(block), err}, []any{c.Cipher, nil})
 	}
 	for _, c := range v.FF1 {
@@ -259,8 +260,7 @@ func TestSpecificationOfCiphers(t *testing.T) {
 			t.Fatal(err)
 		}
 		plain, _ := strconv.ParseUint(c.Plain, 10, 64)
-		x, err := b.Encrypt(plain)
-		same(t, "FF1", []any{x, err}, []any{c.Cipher, nil})
+		same(t, "FF1", b.Encrypt(plain), c.Cipher)
 	}
 	for _, c := range v.Masks {
 		m, err := public.NewMask(secret(c.Secret))

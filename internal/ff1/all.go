@@ -3,111 +3,42 @@ package ff1
 import (
 	"crypto/aes"
 	"encoding/binary"
-	"fmt"
+	"slices"
 )
 
 // lanes is how many numbers go through a round together. More gained
 // nothing.
 const lanes = 8
 
-// halves are the two parts of numbers that go through the rounds together.
-type halves [lanes]uint64
-
-// EncryptAll encrypts src into dst. They may be the same, but must not
-// overlap otherwise. It is an error if dst is shorter, or a number has more
-// bits than the cipher; dst is then unchanged.
-func (c *Cipher) EncryptAll(dst, src []uint64) error {
-	s, err := c.ready(dst, src)
-	if err != nil {
-		return err
-	}
+// EncryptAll is Encrypt of all numbers, in place.
+func (c *Cipher) EncryptAll(all []uint64) {
+	s := *c.secret
 	buf := s.scratch.Get().(*scratch)
-	for len(src) > 0 {
-		n := min(len(src), lanes)
-		s.encryptLanes(dst[:n], src[:n], buf)
-		dst, src = dst[n:], src[n:]
+	for some := range slices.Chunk(all, lanes) {
+		s.encryptLanes(some, buf)
 	}
 	clear(buf[:])
 	s.scratch.Put(buf)
-	return nil
 }
 
-// DecryptAll is the inverse of EncryptAll.
-func (c *Cipher) DecryptAll(dst, src []uint64) error {
-	s, err := c.ready(dst, src)
-	if err != nil {
-		return err
+func (s *state) encryptLanes(some []uint64, buf *scratch) {
+	var halves [2][lanes]uint64
+	a, b := halves[0][:len(some)], halves[1][:len(some)]
+	for j, x := range some {
+		a[j], b[j] = x>>s.v&s.maskU, x&s.maskV
 	}
-	buf := s.scratch.Get().(*scratch)
-	for len(src) > 0 {
-		n := min(len(src), lanes)
-		s.decryptLanes(dst[:n], src[:n], buf)
-		dst, src = dst[n:], src[n:]
-	}
-	clear(buf[:])
-	s.scratch.Put(buf)
-	return nil
-}
-
-// ready makes all checks of a batch before anything is written.
-func (c *Cipher) ready(dst, src []uint64) (*state, error) {
-	s, err := c.state()
-	if err != nil {
-		return nil, err
-	}
-	if len(dst) < len(src) {
-		return nil, fmt.Errorf("ff1: room for %d numbers, want %d", len(dst), len(src))
-	}
-	for i, x := range src {
-		if err := s.checkRange(x); err != nil {
-			return nil, fmt.Errorf("%w (number %d of %d)", err, i+1, len(src))
-		}
-	}
-	return s, nil
-}
-
-func (s *state) encryptLanes(dst, src []uint64, buf *scratch) {
-	var a, b halves
-	n := s.split(&a, &b, src)
 	for i := uint64(0); i < rounds; i += 2 {
-		s.roundLanes(i, b[:n], buf)
-		for j := range a[:n] {
+		s.roundLanes(i, b, buf)
+		for j := range a {
 			a[j] = (a[j] + y(buf, j)) & s.maskU
 		}
-		s.roundLanes(i+1, a[:n], buf)
-		for j := range b[:n] {
+		s.roundLanes(i+1, a, buf)
+		for j := range b {
 			b[j] = (b[j] + y(buf, j)) & s.maskV
 		}
 	}
-	s.join(dst, &a, &b)
-}
-
-func (s *state) decryptLanes(dst, src []uint64, buf *scratch) {
-	var a, b halves
-	n := s.split(&a, &b, src)
-	for i := uint64(rounds); i > 0; i -= 2 {
-		s.roundLanes(i-1, a[:n], buf)
-		for j := range b[:n] {
-			b[j] = (b[j] - y(buf, j)) & s.maskV
-		}
-		s.roundLanes(i-2, b[:n], buf)
-		for j := range a[:n] {
-			a[j] = (a[j] - y(buf, j)) & s.maskU
-		}
-	}
-	s.join(dst, &a, &b)
-}
-
-func (s *state) split(a, b *halves, src []uint64) int {
-	for j, x := range src {
-		a[j], b[j] = x>>s.v, x&s.maskV
-	}
-	return len(src)
-}
-
-func (s *state) join(dst []uint64, a, b *halves) {
-	for j := range dst {
-		dst[j] = a[j]<<s.v | b[j]
+	for j, x := range some {
+		some[j] = x&^s.top | a[j]<<s.v | b[j]
 	}
 }
 

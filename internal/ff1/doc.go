@@ -44,9 +44,9 @@
 // digits and reducing modulo 2^m is a mask.
 //
 // The rounds of a number wait for each other: each waits for AES.
-// EncryptAll and DecryptAll therefore take a few numbers at a time through
-// each round, which lets the processor overlap their blocks. That is the
-// same AES, called in another order.
+// EncryptAll therefore takes a few numbers at a time through each round,
+// which lets the processor overlap their blocks. That is the same AES,
+// called in another order.
 //
 // # Promises
 //
@@ -58,16 +58,14 @@
 // and Trieu, "The Curse of Small Domains", Crypto 2018) compare messages
 // under a great many tweaks, and a cipher here has one. But a caller with
 // both calls keeps its pairs, and over 20 bits a table of all pairs is
-// small. A result is not authenticated: any number in range decrypts to
-// some number.
+// small. A result is not authenticated: any number decrypts to some
+// number.
 //
 // # Constant time
 //
 // The arithmetic here is additions, subtractions, masks, xors, and shifts
 // by the number of bits, which is no secret: no tables, and no branches or
-// addresses that depend on a key or on a number. The one exception is the
-// check that a number is in range: its error tells that, how many bits the
-// number has, and in a batch which one it was.
+// addresses that depend on a key or on a number.
 //
 // AES is crypto/aes, and takes a constant time where that uses instructions
 // of the processor: amd64 with AES-NI, arm64 with the AES extension, ppc64,

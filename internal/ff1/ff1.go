@@ -5,7 +5,7 @@ import (
 	"crypto/cipher"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
+	"io"
 	"sync"
 )
 
@@ -47,7 +47,6 @@ type state struct {
 	v            uint
 	maskU, maskV uint64 // 2^u - 1, 2^v - 1
 	top          uint64 // 2^bits - 1
-	bits         int
 
 	// A block passed to an interface escapes: each would be an allocation.
 	scratch sync.Pool
@@ -70,7 +69,7 @@ func New(key []byte, bits int, tweak []byte) (*Cipher, error) {
 	}
 	n := uint(bits)
 	u := n / 2
-	s := &state{block: block, v: n - u, maskU: mask(u), maskV: mask(n - u), top: mask(n), bits: bits}
+	s := &state{block: block, v: n - u, maskU: mask(u), maskV: mask(n - u), top: mask(n)}
 	s.scratch.New = func() any { return new(scratch) }
 	s.absorb(u, tweak)
 	return &Cipher{secret: &s}, nil
@@ -85,7 +84,7 @@ func (s *state) absorb(u uint, tweak []byte) {
 	s.shift = 8 * b
 
 	p := []byte{1, 2, 1, 0, 0, 2, rounds, byte(u)}
-	p = binary.BigEndian.AppendUint32(p, uint32(s.bits))
+	p = binary.BigEndian.AppendUint32(p, uint32(u+s.v))
 	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak)))
 	p = append(p, tweak...)
 	// Zeros of the padding, and where the round and the half will be.
@@ -106,20 +105,6 @@ func (s *state) absorb(u uint, tweak []byte) {
 	s.low = binary.BigEndian.Uint64(chain[8:]) ^ binary.BigEndian.Uint64(p[8:])
 }
 
-// Bits is the length of the numbers; 0 if the cipher has no key.
-func (c *Cipher) Bits() int {
-	s, err := c.state()
-	if err != nil {
-		return 0
-	}
-	return s.bits
-}
-
-// checkRange checks that a number fits the cipher. It does not print the
-// number, which may be secret.
-func (s *state) checkRange(x uint64) error {
-	if x > s.top {
-		return fmt.Errorf("ff1: a number of %d bits, want at most %d", bits.Len64(x), s.bits)
-	}
-	return nil
-}
+// Format implements [fmt.Formatter]: whatever the verb, keys are not
+// printed.
+func (c Cipher) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "ff1.Cipher[redacted]") }

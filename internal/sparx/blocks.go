@@ -12,64 +12,29 @@ const worthGroup = 4
 // multiple of every group.
 const maxCall = 1 << 14
 
-// EncryptBlocks encrypts src into dst, as many numbers as fit, and returns
-// how many, as copy does. They may be the same, but must not overlap
-// otherwise.
-func (c *Cipher) EncryptBlocks(dst, src []uint64) int {
-	n := min(len(dst), len(src))
-	dst, src = dst[:n], src[:n]
+// EncryptBlocks encrypts numbers in place.
+func (c *Cipher) EncryptBlocks(blocks []uint64) {
 	k := c.keys()
 	if group := groupOf(c.path); group > 0 {
-		for len(src) >= group {
-			part := min(len(src)/group*group, maxCall)
-			k.encryptGroups(dst[:part], src[:part])
-			dst, src = dst[part:], src[part:]
+		for len(blocks) >= group {
+			part := min(len(blocks)/group*group, maxCall)
+			k.encryptGroups(blocks[:part])
+			blocks = blocks[part:]
 		}
-		if len(src) >= worthGroup {
+		if len(blocks) >= worthGroup {
 			var buf [maxGroup]uint64
-			copy(buf[:], src)
-			k.encryptGroups(buf[:group], buf[:group])
-			copy(dst, buf[:])
-			return n
+			copy(buf[:], blocks)
+			k.encryptGroups(buf[:group])
+			copy(blocks, buf[:])
+			return
 		}
 	} else if c.path == SWAR {
-		for len(src) >= 4 && len(dst) >= 4 {
-			k.encryptFour((*[4]uint64)(dst), (*[4]uint64)(src))
-			dst, src = dst[4:], src[4:]
+		for len(blocks) >= 4 {
+			k.encryptFour((*[4]uint64)(blocks))
+			blocks = blocks[4:]
 		}
 	}
-	for i := range dst {
-		dst[i] = c.Encrypt64(src[i])
+	for i, v := range blocks {
+		blocks[i] = c.Encrypt64(v)
 	}
-	return n
-}
-
-// DecryptBlocks is the inverse of EncryptBlocks.
-func (c *Cipher) DecryptBlocks(dst, src []uint64) int {
-	n := min(len(dst), len(src))
-	dst, src = dst[:n], src[:n]
-	k := c.keys()
-	if group := groupOf(c.path); group > 0 {
-		for len(src) >= group {
-			part := min(len(src)/group*group, maxCall)
-			k.decryptGroups(dst[:part], src[:part])
-			dst, src = dst[part:], src[part:]
-		}
-		if len(src) >= worthGroup {
-			var buf [maxGroup]uint64
-			copy(buf[:], src)
-			k.decryptGroups(buf[:group], buf[:group])
-			copy(dst, buf[:])
-			return n
-		}
-	} else if c.path == SWAR {
-		for len(src) >= 4 && len(dst) >= 4 {
-			k.decryptFour((*[4]uint64)(dst), (*[4]uint64)(src))
-			dst, src = dst[4:], src[4:]
-		}
-	}
-	for i := range dst {
-		dst[i] = c.Decrypt64(src[i])
-	}
-	return n
 }

@@ -1,31 +1,16 @@
 package sparx
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math/bits"
-	"strconv"
 )
 
-const (
-	// BlockSize is the size of a block in bytes.
-	BlockSize = 8
+// KeySize is the size of a key in bytes.
+const KeySize = 16
 
-	// KeySize is the size of a key in bytes.
-	KeySize = 16
-)
-
-// KeySizeError is the length of a key that is not KeySize.
-type KeySizeError int
-
-func (e KeySizeError) Error() string {
-	return "sparx: a key of " + strconv.Itoa(int(e)) + " bytes, want " + strconv.Itoa(KeySize)
-}
-
-// A Cipher is SPARX-64/128 under one key. It implements
-// [crypto/cipher.Block], and takes one number, many, or many in a row. It
-// prints as [redacted]. It is safe for concurrent use.
+// A Cipher is SPARX-64/128 under one key. It takes one number, many, or
+// many in a row. It prints as [redacted]. It is safe for concurrent use.
 type Cipher struct {
 	// The keys stand behind two pointers, because fmt cannot call Format on
 	// an unexported field: it prints that, and follows one pointer but
@@ -48,31 +33,11 @@ func New(key []byte) (*Cipher, error) {
 // newOn is New for an available path.
 func newOn(p Path, key []byte) (*Cipher, error) {
 	if len(key) != KeySize {
-		return nil, KeySizeError(len(key))
+		return nil, fmt.Errorf("sparx: a key of %d bytes, want %d", len(key), KeySize)
 	}
 	keys := new(schedule)
 	keys.expand((*[KeySize]byte)(key))
 	return &Cipher{hidden: &keys, path: p}, nil
-}
-
-// Path is the path that this cipher takes.
-func (c *Cipher) Path() Path { return c.path }
-
-// BlockSize returns [BlockSize].
-func (c *Cipher) BlockSize() int { return BlockSize }
-
-// Encrypt encrypts the first block of src into dst, which may be the same.
-// It panics if one is shorter than a block, as the standard library does.
-func (c *Cipher) Encrypt(dst, src []byte) {
-	_, _ = src[BlockSize-1], dst[BlockSize-1]
-	binary.BigEndian.PutUint64(dst, c.encrypt(binary.BigEndian.Uint64(src)))
-}
-
-// Decrypt decrypts the first block of src into dst, which may be the same.
-// It panics if one is shorter than a block.
-func (c *Cipher) Decrypt(dst, src []byte) {
-	_, _ = src[BlockSize-1], dst[BlockSize-1]
-	binary.BigEndian.PutUint64(dst, c.decrypt(binary.BigEndian.Uint64(src)))
 }
 
 // Encrypt64 encrypts a number.

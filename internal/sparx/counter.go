@@ -16,7 +16,7 @@ func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {
 			dst[i] = next
 			next += step
 		}
-		c.EncryptBlocks(dst, dst)
+		c.EncryptBlocks(dst)
 		return
 	}
 	for len(dst) > 0 {

@@ -46,10 +46,9 @@
 //
 //	one.go         one block, unrolled
 //	swar.go        four blocks in the lanes of uint64, in plain Go
-//	avx2_amd64.s   sixteen blocks in the lanes of four registers, and two such groups at once
 //	avx512_amd64.s thirty-two blocks, with the rotations of VBMI2, and four groups at once
 //
-// The last two are written by the program in _asm.
+// The program in _asm writes the last one.
 //
 // # Constant time
 //

@@ -11,9 +11,6 @@ package sparx
 func encryptAVX512(dst, src *uint64, groups int, keys *uint64)
 
 //go:noescape
-func decryptAVX512(dst, src *uint64, groups int, keys *uint64)
-
-//go:noescape
 func counterAVX512(dst, seed *uint64, groups int, keys *uint64)
 
 // groupOf is the group size of a path; 0 for none.
@@ -25,13 +22,8 @@ func groupOf(p Path) int {
 }
 
 // encryptGroups encrypts whole groups, one or more.
-func (k *schedule) encryptGroups(dst, src []uint64) {
-	encryptAVX512(&dst[0], &src[0], len(src)/32, &k.enc[0])
-}
-
-// decryptGroups is the inverse of encryptGroups.
-func (k *schedule) decryptGroups(dst, src []uint64) {
-	decryptAVX512(&dst[0], &src[0], len(src)/32, &k.dec[0])
+func (k *schedule) encryptGroups(blocks []uint64) {
+	encryptAVX512(&blocks[0], &blocks[0], len(blocks)/32, &k.enc[0])
 }
 
 // counterGroups fills one or more whole groups with encrypted numbers of a

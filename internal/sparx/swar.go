@@ -15,8 +15,6 @@ const (
 	low14     = 0x3fff * everyLane
 	low10     = 0x03ff * everyLane
 	low9      = 0x01ff * everyLane
-	low8      = 0x00ff * everyLane
-	low7      = 0x007f * everyLane
 	low6      = 0x003f * everyLane
 	low2      = 0x0003 * everyLane
 	from9to14 = low15 &^ low9
@@ -28,21 +26,12 @@ func addRotated(l, r uint64) uint64 {
 	return (l>>7&low9 + r&low15 + l<<9&from9to14) ^ (l<<9^r)&top
 }
 
-// subtract returns l - r in each lane. A top bit that is set first lends,
-// and is corrected afterwards.
-func subtract(l, r uint64) uint64 {
-	return ((l | top) - r&low15) ^ (l^^r)&top
-}
-
 func rotl2(v uint64) uint64  { return v&low14<<2 | v>>14&low2 }
-func rotl7(v uint64) uint64  { return v<<7&^low7 | v>>9&low7 }
-func rotl8(v uint64) uint64  { return v&low8<<8 | v>>8&low8 }
 func rotl10(v uint64) uint64 { return v&low6<<10 | v>>6&low10 }
-func rotl14(v uint64) uint64 { return v&low2<<14 | v>>2&low14 }
 
-// encryptFour is encryptOne for four numbers.
-func (k *schedule) encryptFour(dst, src *[4]uint64) {
-	l0, r0, l1, r1 := gather(src)
+// encryptFour is encryptOne for four numbers, in place.
+func (k *schedule) encryptFour(x *[4]uint64) {
+	l0, r0, l1, r1 := gather(x)
 	w := &k.enc
 	l0, r0, l1, r1 = l0^w[0], r0^w[1], l1^w[6], r1^w[7]
 	for i := 0; i < steps*stepWords; i += stepWords {
@@ -66,37 +55,7 @@ func (k *schedule) encryptFour(dst, src *[4]uint64) {
 		l1 = x0 ^ s[18]
 		r1 = x0 ^ early ^ s[19]
 	}
-	scatter(dst, l0, r0, l1, r1)
-}
-
-// decryptFour is the inverse of encryptFour: decryptOne for four numbers at
-// once.
-func (k *schedule) decryptFour(dst, src *[4]uint64) {
-	l0, r0, l1, r1 := gather(src)
-	w := &k.dec
-	for i := (steps - 1) * stepWords; i >= 0; i -= stepWords {
-		s := (*[stepWords + 8]uint64)(w[i:])
-
-		r1 ^= l1 ^ s[19]
-		r0 ^= l0 ^ s[13] ^ r1
-		l1 ^= s[18]
-		l0 ^= s[12] ^ l1 ^ rotl8(r1)
-		l0, r0, l1, r1 = l1, r1, l0, r0
-
-		r0 = rotl14(r0)
-		r1 = rotl14(r1)
-		l0 = rotl7(subtract(l0, r0))
-		l1 = rotl7(subtract(l1, r1))
-		r0 = rotl14(l0 ^ r0 ^ s[5])
-		r1 = rotl14(l1 ^ r1 ^ s[11])
-		l0 = rotl7(subtract(l0^s[4], r0))
-		l1 = rotl7(subtract(l1^s[10], r1))
-		r0 = rotl14(l0 ^ r0 ^ s[3])
-		r1 = rotl14(l1 ^ r1 ^ s[9])
-		l0 = rotl7(subtract(l0^s[2], r0))
-		l1 = rotl7(subtract(l1^s[8], r1))
-	}
-	scatter(dst, l0^w[0], r0^w[1], l1^w[6], r1^w[7])
+	scatter(x, l0, r0, l1, r1)
 }
 
 // gather brings the same words of four numbers together: it reverses all

@@ -5,15 +5,6 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// A kind is one of the functions.
-type kind int
-
-const (
-	encrypt kind = iota
-	decrypt
-	counter
-)
-
 // A stream is what happens to a group, an instruction at a time. A group
 // waits for itself some of the time, so the streams of several groups are
 // woven into each other.
@@ -26,10 +17,10 @@ type stream []func()
 // or, for a counter, with a seed in the place of src. It takes as many
 // groups at once as there are sets of registers, and then the rest one by
 // one.
-func function(m *avx512, name, doc string, k kind) {
+func function(m *avx512, name, doc string, counter bool) {
 	c := m.c
 	source, register := "src", src
-	if k == counter {
+	if counter {
 		source, register = "seed", seed
 	}
 	c.Function(name)
@@ -40,25 +31,25 @@ func function(m *avx512, name, doc string, k kind) {
 	c.Load(c.Param(source), register)
 	c.Load(c.Param("groups"), groups)
 	c.Load(c.Param("keys"), keys)
-	if k == counter {
+	if counter {
 		startCounter(m)
 	}
 	if n := m.sets(); n > 1 {
 		c.SUBQ(operand.I8(n), groups)
 		c.JLT(operand.LabelRef("few"))
 		c.Label("many")
-		block(m, k, n, "manySteps")
+		block(m, counter, n, "manySteps")
 		c.SUBQ(operand.I8(n), groups)
 		c.JGE(operand.LabelRef("many"))
 		c.Label("few")
 		c.ADDQ(operand.I8(n), groups)
 		c.JEQ(operand.LabelRef("done"))
-		if k == counter {
+		if counter {
 			singleCounter(m)
 		}
 	}
 	c.Label("single")
-	block(m, k, 1, "steps")
+	block(m, counter, 1, "steps")
 	c.DECQ(groups)
 	c.JNE(operand.LabelRef("single"))
 	c.Label("done")
@@ -69,7 +60,7 @@ func function(m *avx512, name, doc string, k kind) {
 // block takes one group in each of n sets of registers from src to dst. Its
 // steps are a loop, two an iteration: after two, the words are in the same
 // registers again.
-func block(m *avx512, k kind, n int, label string) {
+func block(m *avx512, counter bool, n int, label string) {
 	c := m.c
 	gs := make([]*group, n)
 	for i := range gs {
@@ -85,42 +76,29 @@ func block(m *avx512, k kind, n int, label string) {
 		weave(streams)
 	}
 	size := m.blocks() * 8
-	pairs, from, forward := steps/2, 0, 2*stepWords*wordBytes
-	switch k {
-	case encrypt:
-		each(func(i int, g *group) { g.load(g, i*size); g.whiten() })
-	case decrypt:
-		each(func(i int, g *group) { g.load(g, i*size) })
-		from, forward = (steps-2)*stepWords*wordBytes, -forward
-	case counter: // the first step is in count
+	const forward = 2 * stepWords * wordBytes
+	pairs, from := steps/2, 0
+	if counter { // the first step is in count
 		each(func(i int, g *group) { g.count(positions(m)[i]); g.step(stepWords) })
 		pairs, from = pairs-1, forward
+	} else {
+		each(func(i int, g *group) { g.load(g, i*size); g.whiten() })
 	}
 	c.LEAQ(at(keys, from), pair)
 	c.MOVQ(operand.U32(pairs), left)
 	c.Label(label)
 	each(func(_ int, g *group) {
 		g.keys = pair
-		for _, i := range [...]int{0, stepWords} {
-			if k == decrypt {
-				g.unstep(stepWords - i)
-			} else {
-				g.step(i)
-			}
-		}
+		g.step(0)
+		g.step(stepWords)
 		g.keys = keys
 	})
 	c.ADDQ(operand.I32(forward), pair)
 	c.DECQ(left)
 	c.JNE(operand.LabelRef(label))
-	each(func(i int, g *group) {
-		if k == decrypt {
-			g.whiten()
-		}
-		g.store(g, i*size)
-	})
+	each(func(i int, g *group) { g.store(g, i*size) })
 	c.ADDQ(operand.I32(n*size), dst)
-	if k != counter {
+	if !counter {
 		c.ADDQ(operand.I32(n*size), src)
 	}
 }

@@ -23,7 +23,6 @@ type group struct {
 func (g *group) key(i int) operand.Mem { return at(g.keys, i*wordBytes) }
 
 func (g *group) add(x, to register) { g.emit(func() { g.c.VPADDW(x, to, to) }) }
-func (g *group) sub(x, to register) { g.emit(func() { g.c.VPSUBW(x, to, to) }) }
 
 func (g *group) emit(instruction func()) { g.s = append(g.s, instruction) }
 
@@ -80,42 +79,6 @@ func (g *group) mix(i int) {
 	g.xorWord(g, g.key(i+second), g.l0, g.l0)
 	g.xor(g, g.l1, g.r1)
 	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
-}
-
-// unstep is the inverse of step.
-func (g *group) unstep(i int) {
-	g.unmix(i + stepWords)
-	g.unround(i+4, true)
-	g.unround(i+2, true)
-	g.unround(i, false)
-}
-
-// unmix is the inverse of the mixing before the step with its words from i
-// on. The second word of each branch becomes the xor of the two, for the
-// inverse of a round.
-func (g *group) unmix(i int) {
-	for _, b := range g.branches(i) {
-		g.xorWordAnd(g, g.key(b.i+1), b.l, b.r)
-		g.xorWord(g, g.key(b.i), b.l, b.l)
-	}
-	g.rotate8(g, g.r1, g.t)
-	g.xor(g, g.r1, g.r0)
-	g.xorBoth(g, g.t, g.l1, g.l0)
-	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
-}
-
-// unround is the inverse of a round with its words from i on. Where another
-// round comes before it in the step, its keys follow.
-func (g *group) unround(i int, more bool) {
-	for _, b := range g.branches(i) {
-		g.rotate(g, 14, b.r)
-		g.sub(b.r, b.l)
-		g.rotate(g, 7, b.l)
-		if more {
-			g.xorWordAnd(g, g.key(b.i+1), b.l, b.r)
-			g.xorWord(g, g.key(b.i), b.l, b.l)
-		}
-	}
 }
 
 // count makes the first words of the next numbers of a counter and takes
