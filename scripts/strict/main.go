@@ -2,14 +2,15 @@
 // test ran and passed. A skipped test fails the run, unless
 // SNOWFENCE_LEAVE_OUT asks for it, or -short leaves it to make full. It
 // prints one line for each package, and the whole output of failed and
-// skipped tests. For a package that was stopped, it prints the tests that
-// had not ended, their output, and the reason.
+// skipped tests, and of those that had not ended when their package was
+// stopped.
 //
 // Plain go test is for machines with nothing installed, where tests may
 // skip; this is for make test, where nothing may.
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,11 +18,12 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
-	"time"
 )
 
 func main() {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, os.Args[1:]...)...)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, os.Args[1:]...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -33,17 +35,8 @@ func main() {
 	}
 	r := newReport(os.Stdout)
 	r.short = slices.Contains(os.Args, "-short")
-	go func() {
-		stop := make(chan os.Signal, 1)
-		signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-		why := <-stop
-		r.writeInterrupted(why.String(), time.Now())
-		_ = cmd.Process.Kill()
-		os.Exit(1)
-	}()
-	err = r.readEvents(out)
-	err = errors.Join(err, cmd.Wait())
-	r.writeEnd(time.Now())
+	err = errors.Join(r.readEvents(out), cmd.Wait())
+	r.writeEnd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "strict:", err)
 	}

@@ -16,17 +16,25 @@ func TestReport(t *testing.T) {
 plain words of the go command
 {"Action":"output","Package":"q","Test":"TestC","Output":"broken\n"}
 {"Action":"fail","Package":"q","Test":"TestC"}
+{"Action":"output","Package":"q","Test":"TestD","Output":"panic: here\n"}
 {"Action":"fail","Package":"q","Elapsed":0.5}
+{"Action":"start","Package":"r"}
 `
 	const want = `no server
 ok	p	1.500s
 plain words of the go command
 broken
-FAIL	q	0.500s	TestC
+panic: here
+FAIL	q	0.500s	TestC	TestD did not end
+FAIL	r	stopped
+strict: 2 package(s) failed:
+FAIL	q	0.500s	TestC	TestD did not end
+FAIL	r	stopped
 `
 	var got strings.Builder
 	r := newReport(&got)
 	err := r.readEvents(strings.NewReader(stream))
+	r.writeEnd()
 	if err != nil || r.skips != 1 || got.String() != want {
 		t.Errorf("report = %d, %v, %q; want 1, nil, %q", r.skips, err, got.String(), want)
 	}
