@@ -50,7 +50,7 @@ func (g *stage) again(w resumable, processor uint64) *stage {
 	counter, drawn := new(atomic.Uint64), *w.drawn
 	counter.Store(w.counter.Load())
 	d := &stage{T: g.T, st: g.st, o: g.o, now: g.now}
-	r := d.o.reporter(w, "n", g.l.setup.Logger)
+	r := &reporter{namespace: "n", world: w, logger: g.l.setup.Logger}
 	t := shallow(g.l.setup).(*claim.Setup)
 	t.World, t.Report = resumable{w.World, counter, &drawn, processor}, r.report
 	t.Clock = claim.ClockOf(func() (time.Time, time.Duration) { return d.now, 0 }, t.Scheme)

@@ -29,14 +29,6 @@ func newLease(s *claim.Setup, c claim.Claim, r *reporter, idle time.Duration) *L
 	return l
 }
 
-// begin keeps a lease from its first grant on.
-func (l *Lease) begin(g snowfence.Grant) {
-	l.publish(g)
-	l.pace.renewed = l.setup.World.Now()
-	l.pace.renewAt = l.next(l.pace.renewed)
-	l.setup.World.Go(l.keep)
-}
-
 // next returns when to renew: a third of the ttl later, give or take a
 // tenth, so that holders do not fall into step.
 func (l *Lease) next(now time.Time) time.Time {

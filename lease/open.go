@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
@@ -33,29 +34,26 @@ func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Sc
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, namespace, s, settings, o, unpin, func(t *claim.Setup) claim.Claim {
-		return claim.OverStore(t, st)
-	})
+	t, r := o.setup(ctx, namespace, s, settings)
+	return open(ctx, t, claim.OverStore(t, st), r, o.idle(), unpin)
 }
 
 // open acquires the first grant of a claim, and keeps it.
 func open(
-	ctx context.Context, namespace string, s *snowfence.Scheme, n claim.Settings, o *Options, unpin func(),
-	over func(*claim.Setup) claim.Claim,
+	ctx context.Context, t *claim.Setup, c claim.Claim, r *reporter, idle time.Duration, unpin func(),
 ) (*Lease, error) {
-	w := world.From(ctx)
-	r := o.reporter(w, namespace, n.Logger)
-	t := claim.NewSetup(w, namespace, s, n, r.report)
-	c := over(t)
 	g, err := c.Open(ctx)
 	r.announce()
 	if err != nil {
 		unpin()
 		return nil, err
 	}
-	l := newLease(t, c, r, o.idle())
+	l := newLease(t, c, r, idle)
 	l.unpin = unpin
-	l.begin(g)
+	l.publish(g)
+	l.pace.renewed = t.World.Now()
+	l.pace.renewAt = l.next(l.pace.renewed)
+	t.World.Go(l.keep)
 	return l, nil
 }
 
@@ -88,12 +86,16 @@ func Keep(
 	case n > 1 && (o.Node != nil || o.StickyFile != ""):
 		return nil, fault.Invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
 	}
+	near := func(n claim.Settings, node *int64) (*Lease, error) { // asks for the node first; nil means any
+		t, r := o.setup(ctx, namespace, s, n)
+		return open(ctx, t, claim.OverServer(t, server, node), r, o.idle(), func() {})
+	}
 	leases := make([]*Lease, n)
-	if leases[0], err = keepNear(ctx, server, namespace, s, settings, o, nil); err == nil {
+	if leases[0], err = near(settings, nil); err == nil {
 		g := leases[0].Status().Grant
 		err = each(n-1, servedTogether, func(i int) (err error) {
 			node := (g.Node + int64(i+1)*g.Nodes) % s.Nodes()
-			leases[i+1], err = keepNear(ctx, server, namespace, s, leases[0].setup.Settings, o, &node)
+			leases[i+1], err = near(leases[0].setup.Settings, &node)
 			return err
 		})
 	}
@@ -110,16 +112,6 @@ func Keep(
 // server puts the requests of one round trip together, and more would wait
 // for it longer than their requests may.
 const servedTogether = 256
-
-// keepNear keeps one lease, and asks for a node first; nil means none.
-func keepNear(
-	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, n claim.Settings, o *Options,
-	node *int64,
-) (*Lease, error) {
-	return open(ctx, namespace, s, n, o, func() {}, func(t *claim.Setup) claim.Claim {
-		return claim.OverServer(t, server, node)
-	})
-}
 
 // Serve is for servers: it returns a [wire.Server], which leases nodes of a
 // store to holders in other processes, in namespaces of a scheme. Of o it
@@ -138,7 +130,7 @@ func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
 	o = cmp.Or(o, &Options{})
 	n := o.settings(s)
 	return claim.Serve(st, s, n, func(w world.World, namespace string) (claim.Report, func()) {
-		r := o.reporter(w, namespace, n.Logger)
+		r := &reporter{namespace: namespace, world: w, logger: n.Logger, announced: o.Events}
 		return r.report, r.announce
 	})
 }

@@ -147,7 +147,11 @@ func (o *Options) idle() time.Duration {
 	return cmp.Or(o.Idle, time.Hour)
 }
 
-// reporter returns what logs the events of a namespace and passes them on.
-func (o *Options) reporter(w world.World, namespace string, logger *slog.Logger) *reporter {
-	return &reporter{namespace: namespace, world: w, logger: logger, announced: o.Events}
+// setup returns the setup of a claim, and what it reports to.
+func (o *Options) setup(
+	ctx context.Context, namespace string, s *snowfence.Scheme, n claim.Settings,
+) (*claim.Setup, *reporter) {
+	w := world.From(ctx)
+	r := &reporter{namespace: namespace, world: w, logger: n.Logger, announced: o.Events}
+	return claim.NewSetup(w, namespace, s, n, r.report), r
 }

@@ -120,8 +120,7 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 
 // on puts a lease that holds nothing on a stage.
 func (g *stage) on(w world.World, s *snowfence.Scheme, n claim.Settings) {
-	r := g.o.reporter(w, "n", n.Logger)
-	t := claim.NewSetup(w, "n", s, n, r.report)
+	t, r := g.o.setup(world.With(context.Background(), w), "n", s, n)
 	g.l = newLease(t, claim.OverStore(t, g.st), r, g.o.idle())
 }
 

@@ -3,6 +3,7 @@ package claim
 import (
 	"errors"
 
+	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -13,21 +14,13 @@ import (
 // the lease is lost: this file is about that. Whether the store was rolled
 // back is found out afterwards, in rollback.go.
 
-// lostError says why the grant may not be used any more.
-type lostError struct{ cause error }
-
-func (e *lostError) Error() string { return e.cause.Error() }
-
-func (e *lostError) Unwrap() error { return e.cause }
+var errLost = errors.New("the grant may not be used any more")
 
 // Lost says that the grant may not be used any more, and why.
-func Lost(cause error) error { return &lostError{cause} }
+func Lost(cause error) error { return fault.Mark(cause, errLost) }
 
 // IsLost reports whether the grant may not be used any more.
-func IsLost(err error) bool {
-	var e *lostError
-	return errors.As(err, &e)
-}
+func IsLost(err error) bool { return errors.Is(err, errLost) }
 
 // Forget implements [Claim].
 func (c *storeClaim) Forget() {
