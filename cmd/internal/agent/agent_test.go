@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -49,7 +50,7 @@ func (r *rig) overStore() wire.Server { return lease.Serve(r.st, r.s, nil) }
 // overServer is a server over the store.
 func (r *rig) overServer() wire.Server {
 	r.Helper()
-	p, err := serve.Start(r.Context(), serve.Config{HTTP: "127.0.0.1:0"}, r.st)
+	p, err := serve.Start(r.Context(), serve.Config{Listeners: serve.Listeners{HTTP: "127.0.0.1:0"}}, r.st)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -90,7 +91,11 @@ type running struct {
 func (r *rig) start(from wire.Server) (running, *remote.Client) {
 	r.Helper()
 	socket := "unix:" + filepath.Join(r.TempDir(), "s")
-	c := serve.Config{HTTP: socket, ReadyFor: []string{"jobs"}, Logger: slog.New(slog.DiscardHandler), Label: "agent"}
+	c := serve.Config{
+		Listeners: serve.Listeners{HTTP: socket},
+		ReadyFor:  []string{"jobs"},
+		Options:   server.Options{Logger: slog.New(slog.DiscardHandler), Label: "agent"},
+	}
 	a, err := New(r.Context(), &c, from, "jobs", remote.Namespace{Layout: r.s.Layout(), Unit: 16, MaxTTL: r.ttl})
 	if err != nil {
 		r.Fatal(err)

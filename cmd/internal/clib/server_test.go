@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/agent"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -35,7 +36,11 @@ func stop(t *testing.T, p interface{ Stop(context.Context) error }) {
 // socket.
 func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string) *serve.Process {
 	t.Helper()
-	c := serve.Config{HTTP: "unix:" + socket, ReadyFor: []string{"jobs"}, Logger: slog.New(slog.DiscardHandler)}
+	c := serve.Config{
+		Listeners: serve.Listeners{HTTP: "unix:" + socket},
+		ReadyFor:  []string{"jobs"},
+		Options:   server.Options{Logger: slog.New(slog.DiscardHandler)},
+	}
 	a := must(agent.New(t.Context(), &c, lease.Serve(st, s, nil), "jobs", remote.Namespace{
 		Layout: s.Layout(), Unit: 16, MaxTTL: scope.DefaultTTL,
 	}))
@@ -109,10 +114,9 @@ func TestServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := must(serve.Start(t.Context(), serve.Config{
-		HTTP: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
-		Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{secret}, nil },
-	}, st))
+	c := serve.Config{Listeners: serve.Listeners{HTTP: "127.0.0.1:0"}}
+	c.Keys = func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{secret}, nil }
+	p := must(serve.Start(t.Context(), c, st))
 	defer stop(t, p)
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, secret.AppendSecret(nil), 0o600); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -40,7 +41,10 @@ func TestRequestsAreTimed(t *testing.T) {
 	scheme := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	limits := &scope.NamespaceOptions{MaxTTL: time.Minute}
 	must(scope.Namespaces(st).Create(t.Context(), "default", scheme, limits))
-	p := must(serve.Start(t.Context(), serve.Config{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0", TTL: time.Minute}, st))
+	p := must(serve.Start(t.Context(), serve.Config{
+		Listeners: serve.Listeners{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0"},
+		Options:   server.Options{TTL: time.Minute},
+	}, st))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

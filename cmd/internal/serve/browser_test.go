@@ -12,7 +12,7 @@ import (
 // server that trusts everybody here: not from their own site, and not by a
 // name that they made point here.
 func TestPagesOfOtherSites(t *testing.T) {
-	open := Config{HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0", Pprof: true}
+	open := Config{Listeners: Listeners{HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0", Pprof: true}}
 	told := open
 	told.OpenToNetwork = []string{"http"}
 	known := open

@@ -16,51 +16,65 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Config has the settings of a server. A field with a name is a flag, an
-// environment variable and a line of the file; "file" alone is a line of
-// the file only, and file "-" is none. Help texts name their value between
-// < and >.
+// Config has the settings of a server, in groups as in its documentation. A
+// field with a name is a flag, an environment variable and a line of the
+// file; "file" alone is a line of the file only, and file "-" is none. Help
+// texts name their value between < and >.
 type Config struct {
+	Listeners
+	Access
+	Limits
+	Stopping
+	server.Options
+	Starting
+
+	ReadyFor []string `name:"ready-for" help:"<namespaces> to lease nodes in at the start; without them the server is not ready (default: default, if it exists)"`
+
+	Agent bool                     // it serves the users of this host
+	Quota int                      // how many nodes each of these may hold
+	Hide  func(text string) string // takes passwords out of errors
+
+	pollWait time.Duration // between looks at files, the clock and the store; 0 means a second
+}
+
+// Listeners are the addresses of a server.
+type Listeners struct {
 	HTTP      string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/run/snowfence/ids.sock; empty for none"`
 	RESP      string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
 	Admin     string `name:"admin" help:"<address> of metrics and health, open to everybody who reaches it (default: none)"`
 	Advertise string `name:"advertise" help:"<address> where the other servers over the store reach this one, to pass renewals of its subleases on, as in 10.0.0.7:8080 (default: none, so holders that reach another server take another node)"`
 	Pprof     bool   `name:"pprof" help:"profiles of the program below /debug/pprof/ of the admin address, with parts of its memory"`
+}
 
-	TLSCert     string `name:"tls-cert" help:"<file> of the certificate chain in PEM form, read again when it changes"`
-	TLSKey      string `name:"tls-key" help:"<file> of the key of tls-cert"`
-	TLSClientCA string `name:"tls-client-ca" help:"<file> of the authorities of client certificates, which clients then need"`
+// Access says who may ask.
+type Access struct {
+	TLSCert       string         `name:"tls-cert" help:"<file> of the certificate chain in PEM form, read again when it changes"`
+	TLSKey        string         `name:"tls-key" help:"<file> of the key of tls-cert"`
+	TLSClientCA   string         `name:"tls-client-ca" help:"<file> of the authorities of client certificates, which clients then need"`
+	Tokens        string         `name:"tokens" help:"<file> of the tokens that clients need, read again when it changes (see \"snowfence token\")"`
+	TokenList     []server.Token `file:"tokens" help:"tokens in place of a path, read again on SIGHUP. Each has name and sha256 or certificate, and may have namespaces, verbs, rate, burst, nodes and until"`
+	Rate          int            `name:"rate-without-tokens" help:"<IDs> and other requests a second that all clients together may ask for where none needs a token; 0 is no limit"`
+	OpenToNetwork []string       `name:"open-to-network" bare:"all" help:"<listeners> (http, resp, admin or all) that other machines may reach without TLS or without tokens"`
+}
 
-	Tokens    string         `name:"tokens" help:"<file> of the tokens that clients need, read again when it changes (see \"snowfence token\")"`
-	TokenList []server.Token `file:"tokens" help:"tokens in place of a path, read again on SIGHUP. Each has name and sha256 or certificate, and may have namespaces, verbs, rate, burst, nodes and until"`
-	Rate      int            `name:"rate-without-tokens" help:"<IDs> and other requests a second that all clients together may ask for where none needs a token; 0 is no limit"`
-
-	OpenToNetwork []string `name:"open-to-network" bare:"all" help:"<listeners> (http, resp, admin or all) that other machines may reach without TLS or without tokens"`
-
+// Limits are those of clients.
+type Limits struct {
 	MaxConns int           `name:"max-connections" default:"20000" help:"most connections at a time, of HTTP and of the Redis protocol each"`
 	Slow     time.Duration `name:"slow" default:"10s" help:"how long a client may take to send a request, to take an answer, or to authenticate (Redis protocol)"`
-	Drain    time.Duration `name:"drain" help:"how long to be not ready, but still serve, before a stop, so that load balancers notice"`
-	Stop     time.Duration `name:"stop-timeout" default:"10s" help:"how long the stop may take, after drain"`
+}
 
-	ReadyFor []string `name:"ready-for" help:"<namespaces> to lease nodes in at the start; without them the server is not ready (default: default, if it exists)"`
+// Stopping says how a server stops.
+type Stopping struct {
+	Drain time.Duration `name:"drain" help:"how long to be not ready, but still serve, before a stop, so that load balancers notice"`
+	Stop  time.Duration `name:"stop-timeout" default:"10s" help:"how long the stop may take, after drain"`
+}
 
-	// Options of the service.
-	Block   int              `name:"block" help:"how many <nodes> to lease in each namespace, a power of two (default: a 64th of them, at most 16)"`
-	Within  string           `name:"within" help:"the <nodes> to lease from, as in datacenter=3, datacenter=env:ZONE or 30-63 (default: all; also in a layout without that part)"`
-	Lead    int64            `name:"lead" help:"how many <ticks> IDs may run ahead of the clock in a burst"`
-	Spread  map[string]int64 `name:"spread" help:"begin each tick of a namespace at a random one of N sequence numbers, as <NAMESPACE=N>, so that id % N is even where few IDs are made"`
-	TTL     time.Duration    `name:"ttl" default:"15s" help:"how far ahead the server leases its nodes: how long IDs go on while the store is unreachable; the longest ttl of a namespace bounds it"`
-	MaxWait time.Duration    `name:"max-wait" default:"1s" help:"how long a request waits for the clock or a lease"`
-	Label   string           `name:"label" help:"<name> that people see as the holder of the server's nodes (default: host and process)"`
-	HandOut bool             `name:"hand-out-secrets" help:"give the secrets of encrypted namespaces to those who may hold leases in them"`
-
-	// Steps before the start of a server, or in place of it.
+// Starting says what comes before a server, or in place of it.
+type Starting struct {
 	File        string              `name:"config" file:"-" help:"<file> of settings, in YAML"`
 	Store       string              `name:"store" help:"<URL> of the store: sqlite:PATH, postgres:, mysql:, redis:, etcd:, kubernetes:, dynamodb:, s3: or mem: (see snowfence help stores; default: a file of this machine or of this user)"`
 	TokenFile   string              `name:"token-file" help:"<file> of the token for servers in place of a store, with the verbs read and lease; read again when it changes"`
@@ -71,18 +85,6 @@ type Config struct {
 	LogDebug    bool                `name:"log-debug" help:"log more"`
 	CheckConfig bool                `name:"check-config" file:"-" help:"check settings, files, certificates and tokens, then end, without listening or asking the store"`
 	CheckHealth bool                `name:"check-health" file:"-" help:"ask the server that runs here with these settings whether it is alive, then end: for containers"`
-
-	// No settings.
-	Keys        func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
-	Connections int                                                 // of the store; 0 means any number
-	Unit        lessor.Open                                         // of an agent: see [server.Options]
-	Agent       bool                                                // it serves the users of this host
-	Quota       int                                                 // how many nodes each of these may hold
-	Logger      *slog.Logger                                        // nil means silence
-	Version     string
-	Hide        func(text string) string // takes passwords out of errors
-
-	pollWait time.Duration // between looks at files, the clock and the store; 0 means a second
 }
 
 // AgentNamespace returns the only namespace of an agent.
@@ -92,14 +94,18 @@ func (c *Config) AgentNamespace() string {
 
 // Settings returns the tags of each setting, and where its value goes.
 func (c *Config) Settings() iter.Seq2[reflect.StructTag, any] {
-	return func(yield func(reflect.StructTag, any) bool) {
-		v := reflect.ValueOf(c).Elem()
-		for i := range v.NumField() {
-			if tag := v.Type().Field(i).Tag; tag != "" && !yield(tag, v.Field(i).Addr().Interface()) {
-				return
-			}
+	return func(yield func(reflect.StructTag, any) bool) { eachSetting(reflect.ValueOf(c).Elem(), yield) }
+}
+
+// eachSetting calls yield with the settings of a group and of the groups in
+// it, until it returns false.
+func eachSetting(group reflect.Value, yield func(reflect.StructTag, any) bool) bool {
+	for f, v := range group.Fields() {
+		if f.Anonymous && !eachSetting(v, yield) || f.Tag != "" && !yield(f.Tag, v.Addr().Interface()) {
+			return false
 		}
 	}
+	return true
 }
 
 // listenerNames are the values that OpenToNetwork may have.

@@ -27,7 +27,7 @@ func TestWhoReachesWhat(t *testing.T) {
 			secure := i/3%2 == 1
 			known := []string{"", "tokens", "certificates"}[i/6%3]
 			open := opens[i/18]
-			c := Config{HTTP: "127.0.0.1:0", OpenToNetwork: open}
+			c := Config{Listeners: Listeners{HTTP: "127.0.0.1:0"}, Access: Access{OpenToNetwork: open}}
 			switch name {
 			case "http":
 				c.HTTP = address
@@ -61,13 +61,14 @@ func TestWhoReachesWhat(t *testing.T) {
 func TestBadConfigurations(t *testing.T) {
 	for name, c := range map[string]Config{
 		"nothing":      {},
-		"half of TLS":  {HTTP: "127.0.0.1:0", TLSCert: "a"},
-		"CA alone":     {HTTP: "127.0.0.1:0", TLSClientCA: "a"},
-		"no port":      {HTTP: "127.0.0.1"},
-		"negative":     {HTTP: "127.0.0.1:0", Drain: -1},
-		"unknown name": {HTTP: "127.0.0.1:0", OpenToNetwork: []string{"true"}},
+		"half of TLS":  {Listeners: Listeners{HTTP: "127.0.0.1:0"}, Access: Access{TLSCert: "a"}},
+		"CA alone":     {Listeners: Listeners{HTTP: "127.0.0.1:0"}, Access: Access{TLSClientCA: "a"}},
+		"no port":      {Listeners: Listeners{HTTP: "127.0.0.1"}},
+		"negative":     {Listeners: Listeners{HTTP: "127.0.0.1:0"}, Stopping: Stopping{Drain: -1}},
+		"unknown name": {Listeners: Listeners{HTTP: "127.0.0.1:0"}, Access: Access{OpenToNetwork: []string{"true"}}},
 		"not by servers": {
-			HTTP: "127.0.0.1:0", Advertise: "ids:1", TLSCert: "a", TLSKey: "b", TLSClientCA: "c",
+			Listeners: Listeners{HTTP: "127.0.0.1:0", Advertise: "ids:1"},
+			Access:    Access{TLSCert: "a", TLSKey: "b", TLSClientCA: "c"},
 		},
 	} {
 		if c.Check() == nil {
@@ -84,7 +85,7 @@ func TestAdvertised(t *testing.T) {
 		"http://10.0.0.7:8080": "wrong", "10.0.0.7": "wrong", ":8080": "wrong", "10.0.0.7:0": "wrong", "a/b:1": "wrong",
 		"u@h:1": "wrong", "10.0.0.7:65536": "wrong",
 	} {
-		c := Config{HTTP: "127.0.0.1:0", Advertise: text}
+		c := Config{Listeners: Listeners{HTTP: "127.0.0.1:0", Advertise: text}}
 		got, err := c.advertised()
 		if (err != nil) != (want == "wrong") || err == nil && got != want || (err != nil) != (c.Check() != nil) {
 			t.Errorf("%s: %q, %v", text, got, err)

@@ -22,7 +22,7 @@ import (
 // a real scrape, with the labels they group by; and every metric of ours is
 // asked for.
 func TestMetricsOfDeploy(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, unitStore(t))
+	p, _ := start(t, Config{Listeners: Listeners{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}}, unitStore(t))
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	holder := callerOf(p)
 	m := &pb.AcquireRequest{Namespace: "many", Label: "x"}
@@ -40,7 +40,7 @@ func TestMetricsOfDeploy(t *testing.T) {
 	// Series of certificates need certificates.
 	ca := newAuthority(t, "ours")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
-	c := Config{Admin: "127.0.0.1:0", TLSCert: cert, TLSKey: key}
+	c := Config{Listeners: Listeners{Admin: "127.0.0.1:0"}, Access: Access{TLSCert: cert, TLSKey: key}}
 	ca.issue(t, c.TLSCert, c.TLSKey)
 	secure, _ := start(t, c, newStore(t))
 	_, more := get(t, "http://"+secure.Admin+"/metrics", "")
@@ -50,7 +50,10 @@ func TestMetricsOfDeploy(t *testing.T) {
 	// Settings of tokens need tokens.
 	k := token("shop", "secret-shop", server.VerbLease)
 	k.Nodes, k.Until.Time = 5, time.Now().Add(time.Hour)
-	known, _ := start(t, Config{Admin: "127.0.0.1:0", TokenList: []server.Token{k}}, newStore(t))
+	known, _ := start(t, Config{
+		Listeners: Listeners{Admin: "127.0.0.1:0"},
+		Access:    Access{TokenList: []server.Token{k}},
+	}, newStore(t))
 	_, more = get(t, "http://"+known.Admin+"/metrics", "")
 	for part := range strings.SplitSeq(more, "# HELP ") {
 		if strings.HasPrefix(part, "snowfence_token_") {

@@ -60,8 +60,8 @@ func TestStoreErrorsAreDiscreet(t *testing.T) {
 	const password, host = "hunter2-of-the-store", "db.example:5432"
 	st := &talkative{newStore(t), errors.New("dialing postgres://ids:" + password + "@" + host + " failed")}
 	p, logs := start(t, Config{
-		RESP: "127.0.0.1:0", Admin: "127.0.0.1:0",
-		Hide: func(text string) string { return strings.ReplaceAll(text, password, "…") },
+		Listeners: Listeners{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0"},
+		Hide:      func(text string) string { return strings.ReplaceAll(text, password, "…") },
 	}, st)
 	eventually(t, "the server is ready", func() bool { return p.Ready() == nil })
 	st.cut.Store(true)

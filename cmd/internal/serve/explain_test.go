@@ -16,19 +16,18 @@ func TestAddressThatIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	for _, c := range []struct {
-		conf Config
-		want string
-	}{
-		{Config{HTTP: ln.Addr().String()}, "http: another program listens on " + ln.Addr().String() + ": stop it (ss -ltnp names it), or give --http another port"},
-		{Config{HTTP: "127.0.0.1:0", RESP: ln.Addr().String()}, "resp: another program listens on " + ln.Addr().String()},
-		{Config{HTTP: "203.0.113.1:1", OpenToNetwork: []string{"http"}}, "203.0.113.1:1 is no address of this machine"},
-		{Config{HTTP: "a..b:0", OpenToNetwork: []string{"http"}}, "a..b:0: this machine does not know that name: give --http an address"},
-		{Config{HTTP: "127.0.0.1:x"}, `"x" is no port`},
+	taken := "another program listens on " + ln.Addr().String()
+	for l, want := range map[Listeners]string{
+		{HTTP: ln.Addr().String()}:                      "http: " + taken + ": stop it (ss -ltnp names it), or give --http another port",
+		{HTTP: "127.0.0.1:0", RESP: ln.Addr().String()}: "resp: " + taken,
+		{HTTP: "203.0.113.1:1"}:                         "203.0.113.1:1 is no address of this machine",
+		{HTTP: "a..b:0"}:                                "a..b:0: this machine does not know that name: give --http an address",
+		{HTTP: "127.0.0.1:x"}:                           `"x" is no port`,
 	} {
-		_, err := Start(t.Context(), c.conf, store.NewMemory())
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v", c.want, err)
+		c := Config{Listeners: l, Access: Access{OpenToNetwork: []string{"http"}}}
+		_, err := Start(t.Context(), c, store.NewMemory())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", want, err)
 		}
 	}
 }

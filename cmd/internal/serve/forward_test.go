@@ -35,9 +35,10 @@ func advertised(t *testing.T, st store.Store, cert, key string) *Process {
 	}
 	sum := sha256.Sum256([]byte("secret"))
 	_, port, _ := net.SplitHostPort(at)
-	c := Config{HTTP: at, Advertise: "localhost:" + port, TLSCert: cert, TLSKey: key, TokenList: []server.Token{{
+	c := Config{Listeners: Listeners{HTTP: at, Advertise: "localhost:" + port}}
+	c.TLSCert, c.TLSKey, c.TokenList = cert, key, []server.Token{{
 		Name: "shop", SHA256: hex.EncodeToString(sum[:]), Verbs: []server.Verb{server.VerbLease, server.VerbRead},
-	}}}
+	}}
 	p, _ := start(t, c, st)
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -36,7 +37,10 @@ func laterStore(t *testing.T) *cutStore {
 // After a change a grant began in the future: no ID could be made, and
 // readiness, metrics and Retry-After said that all is well.
 func TestGrantInTheFutureIsNotReady(t *testing.T) {
-	p, logs := start(t, Config{Admin: "127.0.0.1:0", MaxWait: time.Millisecond}, laterStore(t))
+	p, logs := start(t, Config{
+		Listeners: Listeners{Admin: "127.0.0.1:0"},
+		Options:   server.Options{MaxWait: time.Millisecond},
+	}, laterStore(t))
 	eventually(t, "a verdict", func() bool { return p.Ready() != errStarting })
 	code, cause := get(t, "http://"+p.Admin+"/readyz", "")
 	if code != http.StatusServiceUnavailable || !strings.Contains(cause, "makes no IDs for") {
@@ -77,7 +81,7 @@ func TestGrantInTheFutureOfAnotherNamespace(t *testing.T) {
 	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
-	p, logs := start(t, Config{ReadyFor: []string{"orders"}, MaxWait: time.Millisecond}, st)
+	p, logs := start(t, Config{ReadyFor: []string{"orders"}, Options: server.Options{MaxWait: time.Millisecond}}, st)
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next", ""); code != http.StatusServiceUnavailable {
 		t.Fatalf("%d %s", code, body)

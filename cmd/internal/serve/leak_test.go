@@ -42,15 +42,17 @@ func TestNothingLeaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, logs := start(t, Config{
-			RESP: "127.0.0.1:0", Admin: "127.0.0.1:0",
-			TokenList: []server.Token{token("full", full, server.VerbIDs, server.VerbRead, server.VerbLease,
-				server.VerbManage), token("reader", reader, server.VerbRead)},
-			HandOut: handOut, Keys: func(name string) ([]*snowfence.Secret, error) {
+			Listeners: Listeners{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0"},
+			Access: Access{TokenList: []server.Token{
+				token("full", full, server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbManage),
+				token("reader", reader, server.VerbRead),
+			}},
+			Options: server.Options{HandOut: handOut, Keys: func(name string) ([]*snowfence.Secret, error) {
 				if name == "hidden" {
 					return []*snowfence.Secret{key}, nil
 				}
 				return nil, nil
-			},
+			}},
 		}, st)
 		said := &strings.Builder{}
 		var mu sync.Mutex

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -13,7 +14,7 @@ import (
 // alert told of it.
 func TestMovedNamespaceHasNoLease(t *testing.T) {
 	st, next := newStore(t), store.NewMemory()
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", TTL: time.Second}, st)
+	p, _ := start(t, Config{Listeners: Listeners{Admin: "127.0.0.1:0"}, Options: server.Options{TTL: time.Second}}, st)
 	held := func(n string) func() bool {
 		return func() bool {
 			_, text := get(t, "http://"+p.Admin+"/metrics", "")

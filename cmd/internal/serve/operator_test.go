@@ -53,7 +53,7 @@ func metric(t *testing.T, p *Process, series string) string {
 // of a manager is a line.
 func TestManagersAreLogged(t *testing.T) {
 	boss, shop := token("boss", "secret-boss", server.VerbManage, server.VerbRead), token("shop", "secret-shop", "read")
-	p, logs := start(t, Config{TokenList: []server.Token{boss, shop}}, newStore(t))
+	p, logs := start(t, Config{Access: Access{TokenList: []server.Token{boss, shop}}}, newStore(t))
 	base := "http://" + p.HTTP
 	const rpc = "/snowfence.v1."
 	for _, call := range []struct{ method, path, body, want string }{
@@ -92,8 +92,8 @@ func TestManagersAreLogged(t *testing.T) {
 // Wrong tokens were counted on some wires only, and said nowhere.
 func TestRefusedCallersAreCounted(t *testing.T) {
 	c := Config{
-		Admin: "127.0.0.1:0", RESP: "127.0.0.1:0",
-		TokenList: []server.Token{token("shop", "secret-shop", server.VerbIDs)},
+		Listeners: Listeners{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"},
+		Access:    Access{TokenList: []server.Token{token("shop", "secret-shop", server.VerbIDs)}},
 	}
 	p, logs := start(t, c, newStore(t))
 	base := "http://" + p.HTTP
@@ -123,7 +123,10 @@ func TestRefusedCallersAreCounted(t *testing.T) {
 
 // A client that leaves looked like a failure of the server.
 func TestClientsThatLeaveAreNoFailures(t *testing.T) {
-	p, logs := start(t, Config{Admin: "127.0.0.1:0", MaxWait: time.Hour}, laterStore(t))
+	p, logs := start(t, Config{
+		Listeners: Listeners{Admin: "127.0.0.1:0"},
+		Options:   server.Options{MaxWait: time.Hour},
+	}, laterStore(t))
 	for _, path := range []string{"/v1/default/next", "/snowfence.v1.IDService/Next"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		wire, body := "http", io.Reader(nil)
@@ -165,7 +168,7 @@ func TestClientsThatLeaveAreNoFailures(t *testing.T) {
 // The counter of IDs fell when a namespace was changed, which looks like a
 // restart.
 func TestIDsTotalNeverFalls(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0"}, newStore(t))
+	p, _ := start(t, Config{Listeners: Listeners{Admin: "127.0.0.1:0"}}, newStore(t))
 	base := "http://" + p.HTTP
 	take := func() {
 		t.Helper()
@@ -182,7 +185,7 @@ func TestIDsTotalNeverFalls(t *testing.T) {
 
 // Each wire has one name in all series.
 func TestWiresHaveOneName(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, newStore(t))
+	p, _ := start(t, Config{Listeners: Listeners{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}}, newStore(t))
 	get(t, "http://"+p.HTTP+"/v1/default/next", "")
 	ids := snowfencev1connect.NewIDServiceClient(http.DefaultClient, "http://"+p.HTTP)
 	for range 2 {
@@ -212,7 +215,7 @@ func TestWiresHaveOneName(t *testing.T) {
 func TestStreamFlushes(t *testing.T) {
 	slow := token("slow", "secret-slow", server.VerbIDs)
 	slow.Rate, slow.Burst = 0.001, 1 // the next ID comes in a quarter of an hour
-	p, _ := start(t, Config{TokenList: []server.Token{slow}}, newStore(t))
+	p, _ := start(t, Config{Access: Access{TokenList: []server.Token{slow}}}, newStore(t))
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.HTTP+"/v1/default/stream", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +235,7 @@ func TestStreamFlushes(t *testing.T) {
 // metrics.
 func TestPprofIsOff(t *testing.T) {
 	for on, want := range map[bool]int{false: http.StatusNotFound, true: http.StatusOK} {
-		p, _ := start(t, Config{Admin: "127.0.0.1:0", Pprof: on}, newStore(t))
+		p, _ := start(t, Config{Listeners: Listeners{Admin: "127.0.0.1:0", Pprof: on}}, newStore(t))
 		if code, _ := get(t, "http://"+p.Admin+"/debug/pprof/heap", ""); code != want {
 			t.Errorf("%v: %d", on, code)
 		}
@@ -247,7 +250,10 @@ func TestPprofIsOff(t *testing.T) {
 // each request that was sent gets an answer, over HTTP and over the Redis
 // protocol.
 func TestStopAnswersBusyClients(t *testing.T) {
-	p, _ := start(t, Config{RESP: "127.0.0.1:0", Drain: time.Nanosecond}, newStore(t))
+	p, _ := start(t, Config{
+		Listeners: Listeners{RESP: "127.0.0.1:0"},
+		Stopping:  Stopping{Drain: time.Nanosecond},
+	}, newStore(t))
 	url := "http://" + p.HTTP + "/v1/default/next"
 	res, err := http.Get(url)
 	if err != nil {

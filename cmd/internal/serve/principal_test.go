@@ -23,11 +23,11 @@ func TestRightsByCertificateName(t *testing.T) {
 	file := func(name string) string { return filepath.Join(ca.dir, name) }
 	ca.issue(t, file("cert.pem"), file("key.pem")) // for "somebody"
 	c := Config{
-		RESP: "127.0.0.1:0", Admin: "127.0.0.1:0", TLSCert: file("cert.pem"), TLSKey: file("key.pem"),
-		TokenList: []server.Token{
+		Listeners: Listeners{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0"},
+		Access: Access{TLSCert: file("cert.pem"), TLSKey: file("key.pem"), TokenList: []server.Token{
 			{Name: "shop", Certificate: "CN=somebody", Verbs: []server.Verb{server.VerbIDs}},
 			token("reader", "secret-reader", server.VerbRead),
-		},
+		}},
 	}
 	if _, err := CheckFiles(c); err == nil || !strings.Contains(err.Error(), "tls-client-ca") {
 		t.Errorf("a name of certificates that no client shows: %v", err)
@@ -157,11 +157,14 @@ func TestTokenThatEndsSoon(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ends, err := CheckFiles(Config{HTTP: "127.0.0.1:0", Tokens: file})
+		ends, err := CheckFiles(Config{Listeners: Listeners{HTTP: "127.0.0.1:0"}, Access: Access{Tokens: file}})
 		if err != nil || (len(ends.Tokens) > 0) != (c.says != "") || len(ends.Endless) != 0 {
 			t.Errorf("%v left: %+v, %v", c.left, ends, err)
 		}
-		p, logs := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0", Tokens: file}, newStore(t))
+		p, logs := start(t, Config{
+			Listeners: Listeners{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"},
+			Access:    Access{Tokens: file},
+		}, newStore(t))
 		if said := strings.Contains(logs.String(), `msg="token \"shop\" `+c.says); said != (c.says != "") {
 			t.Errorf("%v left: %s", c.left, logs)
 		}
@@ -196,7 +199,7 @@ func TestTokenThatEndsSoon(t *testing.T) {
 // Clients without tokens could ask for any number of IDs a second. The rate
 // is for all together, over all wires.
 func TestRateWithoutTokens(t *testing.T) {
-	c := Config{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0", Rate: 10}
+	c := Config{Listeners: Listeners{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0"}, Access: Access{Rate: 10}}
 	p, _ := start(t, c, newStore(t))
 	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next?n=11", ""); code != 429 ||
 		!strings.Contains(body, "all clients together") {
@@ -244,7 +247,9 @@ func TestRateWithoutTokens(t *testing.T) {
 func TestTokensAreShownToWhoSeesAll(t *testing.T) {
 	some := token("some", "secret-some", server.VerbRead)
 	some.Namespaces = []string{"default"}
-	p, _ := start(t, Config{TokenList: []server.Token{some, token("all", "secret-all", server.VerbRead)}}, newStore(t))
+	p, _ := start(t, Config{
+		Access: Access{TokenList: []server.Token{some, token("all", "secret-all", server.VerbRead)}},
+	}, newStore(t))
 	for secret, want := range map[string]bool{"secret-some": false, "secret-all": true} {
 		_, text := get(t, "http://"+p.HTTP+"/metrics", secret)
 		if strings.Contains(text, "snowfence_token_") != want {

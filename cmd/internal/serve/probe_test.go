@@ -19,10 +19,10 @@ func TestAsk(t *testing.T) {
 	tokens := []server.Token{token("a", "secret", server.VerbIDs)}
 	for name, c := range map[string]Config{
 		"http":  {},
-		"https": {TLSCert: cert, TLSKey: key, TokenList: tokens},
-		"admin": {Admin: "127.0.0.1:0", TLSCert: cert, TLSKey: key, TLSClientCA: ca.file},
-		"resp":  {RESP: "127.0.0.1:0"},
-		"resps": {RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, TokenList: tokens},
+		"https": {Access: Access{TLSCert: cert, TLSKey: key, TokenList: tokens}},
+		"admin": {Listeners: Listeners{Admin: "127.0.0.1:0"}, Access: Access{TLSCert: cert, TLSKey: key, TLSClientCA: ca.file}},
+		"resp":  {Listeners: Listeners{RESP: "127.0.0.1:0"}},
+		"resps": {Listeners: Listeners{RESP: "127.0.0.1:0"}, Access: Access{TLSCert: cert, TLSKey: key, TokenList: tokens}},
 	} {
 		p, _ := start(t, c, newStore(t))
 		c.HTTP, c.RESP, c.Admin = p.HTTP, p.RESP, p.Admin
@@ -41,7 +41,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s: alive after its end", name)
 		}
 	}
-	closed := Config{HTTP: "127.0.0.1:1", TLSCert: cert, TLSClientCA: ca.file}
+	closed := Config{Listeners: Listeners{HTTP: "127.0.0.1:1"}, Access: Access{TLSCert: cert, TLSClientCA: ca.file}}
 	if err := Probe(t.Context(), closed, "/healthz"); err == nil ||
 		!strings.Contains(err.Error(), "admin address") {
 		t.Errorf("client certificates: %v", err)
@@ -62,9 +62,9 @@ func TestAsk(t *testing.T) {
 		}
 	}()
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	for _, c := range []Config{{HTTP: ":" + port}, {RESP: "0.0.0.0:" + port}} {
-		if err := Probe(t.Context(), c, "/healthz"); err == nil {
-			t.Errorf("%+v: another program is taken for a server", c)
+	for _, l := range []Listeners{{HTTP: ":" + port}, {RESP: "0.0.0.0:" + port}} {
+		if err := Probe(t.Context(), Config{Listeners: l}, "/healthz"); err == nil {
+			t.Errorf("%+v: another program is taken for a server", l)
 		}
 	}
 }

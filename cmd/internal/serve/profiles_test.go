@@ -8,7 +8,7 @@ import (
 
 // What go tool pprof and go tool trace ask for is there.
 func TestProfiles(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", Pprof: true}, newStore(t))
+	p, _ := start(t, Config{Listeners: Listeners{Admin: "127.0.0.1:0", Pprof: true}}, newStore(t))
 	for path, want := range map[string]struct {
 		code  int
 		begin string // of the answer

@@ -15,9 +15,12 @@ import (
 func TestReload(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	c := Config{
-		HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0", TLSCert: filepath.Join(ca.dir, "cert.pem"),
-		TLSKey: filepath.Join(ca.dir, "key.pem"), TokenList: []server.Token{token("a", "secret-a", server.VerbIDs)},
-		Drain: time.Nanosecond,
+		Listeners: Listeners{HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"},
+		Access: Access{
+			TLSCert: filepath.Join(ca.dir, "cert.pem"), TLSKey: filepath.Join(ca.dir, "key.pem"),
+			TokenList: []server.Token{token("a", "secret-a", server.VerbIDs)},
+		},
+		Stopping: Stopping{Drain: time.Nanosecond},
 	}
 	ca.issue(t, c.TLSCert, c.TLSKey)
 	p, logs := start(t, c, newStore(t))
@@ -88,11 +91,14 @@ func TestReload(t *testing.T) {
 func TestCertificateThatEndsSoon(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
-	c := Config{Admin: "127.0.0.1:0", TLSCert: cert, TLSKey: key}
+	c := Config{Listeners: Listeners{Admin: "127.0.0.1:0"}, Access: Access{TLSCert: cert, TLSKey: key}}
 	for _, left := range []time.Duration{time.Hour, 100 * 24 * time.Hour, -time.Minute} {
 		ca.lifetime = left
 		ca.issue(t, c.TLSCert, c.TLSKey)
-		ends, err := CheckFiles(Config{HTTP: "127.0.0.1:0", TLSCert: c.TLSCert, TLSKey: c.TLSKey})
+		ends, err := CheckFiles(Config{
+			Listeners: Listeners{HTTP: "127.0.0.1:0"},
+			Access:    Access{TLSCert: c.TLSCert, TLSKey: c.TLSKey},
+		})
 		warnings := ends.Certificates
 		if soon := left < 24*time.Hour; err != nil || (len(warnings) > 0) != soon ||
 			soon && !strings.Contains(warnings[0], "somebody") {

@@ -103,16 +103,12 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	}
 	p.tokens.logWarnings(p.tokens.warnings)
 	observed, latency := server.Observe(st, cfg.Hide)
-	advertised, err := cfg.advertised()
-	if err != nil {
+	o := cfg.Options
+	if o.URL, err = cfg.advertised(); err != nil {
 		return nil, err
 	}
-	p.service = server.New(store.Group(observed), server.Options{
-		Block: cfg.Block, Within: cfg.Within, Lead: cfg.Lead, Spread: cfg.Spread, TTL: cfg.TTL, MaxWait: cfg.MaxWait,
-		Label: cfg.Label, Advertise: advertised, PublicKey: p.certificates.publicKey,
-		Version: cfg.Version, Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed,
-		Connections: cfg.Connections, Unit: cfg.Unit,
-	})
+	o.PublicKey, o.Direct = p.certificates.publicKey, observed
+	p.service = server.New(store.Group(observed), o)
 	p.streamCtx, p.endStreams = context.WithCancel(context.WithoutCancel(ctx))
 	p.watchCtx, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
 	p.readiness.Store(&readiness{errStarting})

@@ -26,7 +26,10 @@ import (
 // store is back, all is as before.
 func TestStoreCutOff(t *testing.T) {
 	st := newStore(t)
-	p, logs := start(t, Config{Admin: "127.0.0.1:0", TTL: 2 * time.Second, MaxWait: 10 * time.Millisecond}, st)
+	p, logs := start(t, Config{
+		Listeners: Listeners{Admin: "127.0.0.1:0"},
+		Options:   server.Options{TTL: 2 * time.Second, MaxWait: 10 * time.Millisecond},
+	}, st)
 	base, admin := "http://"+p.HTTP, "http://"+p.Admin
 	eventually(t, "ready", func() bool { code, _ := get(t, base+"/readyz", ""); return code == http.StatusOK })
 	seen := map[string]bool{}
@@ -136,7 +139,7 @@ func TestStop(t *testing.T) {
 func stopWithin(t *testing.T, bound time.Duration) error {
 	t.Helper()
 	st := newStore(t)
-	p, _ := start(t, Config{RESP: "127.0.0.1:0", Stop: 2 * time.Second}, st)
+	p, _ := start(t, Config{Listeners: Listeners{RESP: "127.0.0.1:0"}, Stopping: Stopping{Stop: 2 * time.Second}}, st)
 	base := "http://" + p.HTTP
 	stuck, err := net.Dial("tcp", p.HTTP) // asks for a stream and reads nothing
 	if err != nil {
@@ -199,7 +202,7 @@ func stopWithin(t *testing.T, bound time.Duration) error {
 // Before a stop the server is not ready, and serves on, for as long as it
 // was told.
 func TestDrain(t *testing.T) {
-	p, _ := start(t, Config{Drain: time.Hour}, newStore(t))
+	p, _ := start(t, Config{Stopping: Stopping{Drain: time.Hour}}, newStore(t))
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan struct{})
@@ -218,7 +221,7 @@ func TestDrain(t *testing.T) {
 // Connections beyond the limit are refused in words, and those who leave
 // make room.
 func TestConnectionLimit(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", MaxConns: 2}, newStore(t))
+	p, _ := start(t, Config{Listeners: Listeners{Admin: "127.0.0.1:0"}, Limits: Limits{MaxConns: 2}}, newStore(t))
 	var conns []net.Conn
 	dial := func() net.Conn {
 		c, err := net.Dial("tcp", p.HTTP)
@@ -257,7 +260,10 @@ func TestConnectionLimit(t *testing.T) {
 // late.
 func TestLateRenewal(t *testing.T) {
 	st := newStore(t)
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", TTL: 15 * time.Second}, st)
+	p, _ := start(t, Config{
+		Listeners: Listeners{Admin: "127.0.0.1:0"},
+		Options:   server.Options{TTL: 15 * time.Second},
+	}, st)
 	says := func(base, want string) func() bool {
 		return func() bool {
 			code, text := get(t, base+"/readyz", "")
@@ -277,7 +283,7 @@ func TestLateRenewal(t *testing.T) {
 // A client that sends half a body, or takes nothing of a large answer, is
 // cut off; one that keeps up is not, however long its stream.
 func TestSlowClients(t *testing.T) {
-	p, _ := start(t, Config{Slow: time.Second}, newStore(t))
+	p, _ := start(t, Config{Limits: Limits{Slow: time.Second}}, newStore(t))
 	half, err := net.Dial("tcp", p.HTTP)
 	if err != nil {
 		t.Fatal(err)
@@ -388,7 +394,7 @@ func TestClockSteps(t *testing.T) {
 // closed, and another token finds a place.
 func TestShareOfATokenOverHTTP(t *testing.T) {
 	tokens := []server.Token{token("shop", "secret-shop"), token("cart", "secret-cart")}
-	p, _ := start(t, Config{TokenList: tokens, MaxConns: 5}, newStore(t))
+	p, _ := start(t, Config{Access: Access{TokenList: tokens}, Limits: Limits{MaxConns: 5}}, newStore(t))
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	one := func(secret string) *http.Response {
 		t.Helper()

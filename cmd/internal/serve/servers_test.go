@@ -49,8 +49,14 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 	tokens := []server.Token{token("boss", "secret-boss"), {
 		Name: "shop", SHA256: token("", "secret-shop").SHA256, Namespaces: []string{"orders"},
 	}}
-	a, _ := start(t, Config{Label: "one", Version: "v1.2.3", TokenList: tokens}, st)
-	b, _ := start(t, Config{Label: "two", Version: "v1.2.4", TokenList: tokens}, st)
+	a, _ := start(t, Config{
+		Options: server.Options{Label: "one", Version: "v1.2.3"},
+		Access:  Access{TokenList: tokens},
+	}, st)
+	b, _ := start(t, Config{
+		Options: server.Options{Label: "two", Version: "v1.2.4"},
+		Access:  Access{TokenList: tokens},
+	}, st)
 	list := func(p *Process, token string) []*pb.ServerInfo {
 		t.Helper()
 		code, text := ask(t, "GET", "http://"+p.HTTP+"/v1?list=servers", token, "")
@@ -99,7 +105,7 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 	}
 	// A third one takes the place of the second, so that the store keeps no
 	// more than are there.
-	c, _ := start(t, Config{Label: "three", TokenList: tokens}, st)
+	c, _ := start(t, Config{Options: server.Options{Label: "three"}, Access: Access{TokenList: tokens}}, st)
 	eventually(t, "the third", func() bool { l := list(c, "secret-boss"); return len(l) == 2 && l[1].Label == "three" })
 	rs, err := st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20)
 	if err != nil || len(rs) != 2 {
@@ -123,7 +129,7 @@ func TestServersThatWereKilledAreForgotten(t *testing.T) {
 	if err := st.Swap(t.Context(), []store.Write{{New: old}})[0]; err != nil {
 		t.Fatal(err)
 	}
-	start(t, Config{Label: "alive"}, st)
+	start(t, Config{Options: server.Options{Label: "alive"}}, st)
 	eventually(t, "its place is taken", func() bool {
 		l, err := server.ListServers(t.Context(), st)
 		if err != nil {

@@ -30,7 +30,7 @@ func TestSockets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := Config{HTTP: "unix:" + http, RESP: "unix:" + redis}
+	c := Config{Listeners: Listeners{HTTP: "unix:" + http, RESP: "unix:" + redis}}
 	p, _ := start(t, c, newStore(t))
 	for _, path := range []string{http, redis} {
 		if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeSocket|0o660 {
@@ -60,7 +60,7 @@ func TestSockets(t *testing.T) {
 	if got := newRESPClient(t, conn).ask("SNOWFENCE.NEXT default"); !strings.HasPrefix(got, "$") {
 		t.Errorf("the Redis protocol: %s", got)
 	}
-	resp := Config{RESP: p.RESP}
+	resp := Config{Listeners: Listeners{RESP: p.RESP}}
 	for _, probed := range []Config{c, resp} {
 		if err := Probe(t.Context(), probed, "/healthz"); err != nil {
 			t.Error(err)
@@ -100,7 +100,7 @@ func TestWrongSockets(t *testing.T) {
 		"":                                   "write its whole path",
 		"/" + strings.Repeat("a", 2*maxPath): "take one of at most",
 	} {
-		_, err := Start(t.Context(), Config{HTTP: "unix:" + path}, newStore(t))
+		_, err := Start(t.Context(), Config{Listeners: Listeners{HTTP: "unix:" + path}}, newStore(t))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}

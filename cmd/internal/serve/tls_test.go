@@ -25,7 +25,10 @@ func TestCertificates(t *testing.T) {
 	ca, others := newAuthority(t, "ours"), newAuthority(t, "theirs")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
 	ca.issue(t, cert, key)
-	p, logs := start(t, Config{RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, TLSClientCA: ca.file}, newStore(t))
+	p, logs := start(t, Config{
+		Listeners: Listeners{RESP: "127.0.0.1:0"},
+		Access:    Access{TLSCert: cert, TLSKey: key, TLSClientCA: ca.file},
+	}, newStore(t))
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.cert)
 	client := func(by *authority) *http.Client {
@@ -107,7 +110,10 @@ func TestTokensReload(t *testing.T) {
 	}
 	write(token("a", "secret-a", server.VerbIDs), token("b", "secret-b", server.VerbRead))
 	fixed := []server.Token{token("c", "secret-c", server.VerbIDs)}
-	p, logs := start(t, Config{RESP: "127.0.0.1:0", Tokens: file, TokenList: fixed}, newStore(t))
+	p, logs := start(t, Config{
+		Listeners: Listeners{RESP: "127.0.0.1:0"},
+		Access:    Access{Tokens: file, TokenList: fixed},
+	}, newStore(t))
 	next := "http://" + p.HTTP + "/v1/default/next"
 	status := func(secret string) int { code, _ := get(t, next, secret); return code }
 	for secret, want := range map[string]int{
@@ -154,7 +160,10 @@ func TestTokensReload(t *testing.T) {
 func TestRate(t *testing.T) {
 	k := token("a", "secret-a", server.VerbIDs)
 	k.Rate, k.Burst = 1e-6, 10
-	p, _ := start(t, Config{RESP: "127.0.0.1:0", TokenList: []server.Token{k}}, newStore(t))
+	p, _ := start(t, Config{
+		Listeners: Listeners{RESP: "127.0.0.1:0"},
+		Access:    Access{TokenList: []server.Token{k}},
+	}, newStore(t))
 	c := dialRESP(t, p)
 	c.ask("AUTH secret-a")
 	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next?n=9", "secret-a"); code != 200 {
@@ -177,7 +186,11 @@ func TestSilentClients(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
 	ca.issue(t, cert, key)
-	p, _ := start(t, Config{RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, Slow: 200 * time.Millisecond}, newStore(t))
+	p, _ := start(t, Config{
+		Listeners: Listeners{RESP: "127.0.0.1:0"},
+		Access:    Access{TLSCert: cert, TLSKey: key},
+		Limits:    Limits{Slow: 200 * time.Millisecond},
+	}, newStore(t))
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.cert)
 	known, err := tls.Dial("tcp", p.RESP, &tls.Config{RootCAs: roots})

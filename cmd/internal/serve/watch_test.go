@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // A clock that steps is one line of the log, and one that runs well is
@@ -12,7 +14,9 @@ import (
 func TestClockStepsAreLogged(t *testing.T) {
 	for step, want := range map[time.Duration]int{0: 0, -31 * time.Second: 1, time.Hour: 1} {
 		var said strings.Builder
-		p := &Process{cfg: Config{Logger: slog.New(slog.NewTextHandler(&said, nil))}.withDefaults()}
+		p := &Process{cfg: Config{
+			Options: server.Options{Logger: slog.New(slog.NewTextHandler(&said, nil))},
+		}.withDefaults()}
 		now := time.Now()
 		p.clock.wall, p.clock.mono = now.Round(0).Add(-step), now // as if the last look had been before the step
 		p.checkClock()

@@ -12,39 +12,20 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Options say how a Service works. The zero value is good for most.
+// Options say how a Service works. The zero value is good for most. A field
+// with a name is a setting: its help text says what it means.
 type Options struct {
-	// Block is how many contiguous nodes the server leases in each
-	// namespace it makes IDs for, a power of two. 0 means a 64th of those
-	// that can be leased, at most 16, and fewer where leases of others
-	// leave no block of that length.
-	Block int
+	Block   int              `name:"block" help:"how many <nodes> to lease in each namespace, a power of two (default: a 64th of them, at most 16)"`
+	Within  string           `name:"within" help:"the <nodes> to lease from, as in datacenter=3, datacenter=env:ZONE or 30-63 (default: all; also in a layout without that part)"`
+	Lead    int64            `name:"lead" help:"how many <ticks> IDs may run ahead of the clock in a burst"`
+	Spread  map[string]int64 `name:"spread" help:"begin each tick of a namespace at a random one of N sequence numbers, as <NAMESPACE=N>, so that id % N is even where few IDs are made"`
+	TTL     time.Duration    `name:"ttl" default:"15s" help:"how far ahead the server leases its nodes: how long IDs go on while the store is unreachable; the longest ttl of a namespace bounds it"`
+	MaxWait time.Duration    `name:"max-wait" default:"1s" help:"how long a request waits for the clock or a lease"`
+	Label   string           `name:"label" help:"<name> that people see as the holder of the server's nodes (default: host and process)"`
+	HandOut bool             `name:"hand-out-secrets" help:"give the secrets of encrypted namespaces to those who may hold leases in them"`
 
-	// Within narrows the nodes that the server leases, as nodes.Within
-	// reads it. A layout without its part keeps all.
-	Within string
-
-	// Lead is how many ticks IDs may run ahead of the clock in a burst.
-	Lead int64
-
-	// Spread is the spread of the generator, by namespace: see
-	// [snowfence.Config].
-	Spread map[string]int64
-
-	// TTL is the ttl of the server's own leases; 0 means 15 s.
-	TTL time.Duration
-
-	// MaxWait is how long a request waits for the clock or a grant; 0 means
-	// a second.
-	MaxWait time.Duration
-
-	// Label is what people see as the holder of the server's nodes; ""
-	// means the host's name.
-	Label string
-
-	// Advertise is the URL at which other servers reach this one; "" means
-	// that they do not.
-	Advertise string
+	// URL is where other servers reach this one; "" means that they do not.
+	URL string
 
 	// PublicKey returns what [KeyOf] says of the certificate that the
 	// service answers with; "" where it has none. Nil means the same.
@@ -56,11 +37,6 @@ type Options struct {
 	// Keys returns the secrets of an encrypted namespace, oldest first. Nil
 	// means that there are none.
 	Keys func(namespace string) ([]*snowfence.Secret, error)
-
-	// HandOut gives the secrets of encrypted namespaces to holders of
-	// leases in them. Otherwise only the server makes and decodes their
-	// IDs.
-	HandOut bool
 
 	// Spaces bounds how many namespaces are kept open; 0 means 1000. Beyond
 	// it, requests for others fail.

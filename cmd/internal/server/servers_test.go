@@ -138,7 +138,7 @@ func TestStopLeavesNoNewRecord(t *testing.T) {
 func TestPeersThatDoNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := store.NewMemory()
-		s, other := New(st, Options{}), &announcer{servers: New(st, Options{Advertise: "http://other"}).Servers}
+		s, other := New(st, Options{}), &announcer{servers: New(st, Options{URL: "http://other"}).Servers}
 		peer := func(when, want string) {
 			t.Helper()
 			address, err := s.Servers.Peer(t.Context(), other.servers.core.ID())
