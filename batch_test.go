@@ -196,26 +196,6 @@ func TestBatchesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 	})
 }
 
-func TestResize(t *testing.T) {
-	for _, c := range [][4]uint64{ // size, lost, most, want
-		{1, 0, 256, 2},
-		{128, 0, 256, 256},
-		{200, 0, 256, 256},
-		{256, 0, 256, 256},
-		{256, 1, 256, 256},
-		{256, 128, 256, 256},
-		{256, 129, 256, 128},
-		{256, 255, 256, 128},
-		{3, 2, 256, 2},
-		{2, 1, 256, 2},
-		{1, 1, 256, 1},
-	} {
-		if got := resize(c[0], c[1], c[2]); got != c[3] {
-			t.Errorf("after %d of which %d were lost, at most %d: %d, want %d", c[0], c[1], c[2], got, c[3])
-		}
-	}
-}
-
 // A handle gives its block out one by one, in its tick, and nothing of it
 // when the tick is over.
 func TestHandlesLoseNothingInTheirTick(t *testing.T) {
@@ -341,21 +321,4 @@ func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 			looks("when the tick may be over", 1, true)
 		}
 	})
-}
-
-// What is left of a block whose tick is over stays unused, also when the
-// clock was read for it.
-func TestHandleOfAnEarlierTick(t *testing.T) {
-	spec := "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"
-	g := newGenerator(t, Config{Fence: Unguarded(testScheme(t, spec), 0)})
-	h := g.Local()
-	for range 10 {
-		must(h.Next(t.Context()))
-	}
-	h.tick, h.sure = h.tick-1, 0
-	for range 2 {
-		if h.current() {
-			t.Fatal("a block of the tick before is used")
-		}
-	}
 }

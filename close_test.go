@@ -92,34 +92,6 @@ func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 	})
 }
 
-// Several calls at once give back one after the other, and one of them is
-// enough.
-func TestCloseByMany(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
-		f := &deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}}
-		g := newGenerator(t, Config{Fence: f})
-		errs := make(chan error)
-		for i := range 8 {
-			go func() {
-				if i%2 == 0 {
-					errs <- g.Close()
-				} else {
-					errs <- g.Shutdown(t.Context())
-				}
-			}()
-		}
-		for range 8 {
-			if err := <-errs; err != nil {
-				t.Error(err)
-			}
-		}
-		if len(f.released) != 1 {
-			t.Errorf("released at %v", f.released)
-		}
-	})
-}
-
 // After a Close that failed, the fence may serve another generator: then
 // the first one gives nothing back any more.
 func TestShutdownAfterTheFenceWentOn(t *testing.T) {

@@ -185,22 +185,6 @@ func TestEncodingFixedIsPadded(t *testing.T) {
 	}
 }
 
-func TestAppendDecimal(t *testing.T) {
-	for v := range uint64(10000) {
-		v += (9999 - v) * 10000
-		text := string(appendTrimmed(nil, v))
-		if want := strconv.FormatUint(v, 10); text != want {
-			t.Fatalf("got %s, want %s", text, want)
-		}
-	}
-	draw.Check(t, func(t *draw.T) {
-		v := int64(ID(t.Word())) >> t.Int(0, 63)
-		if got, want := string(appendDecimal(nil, v)), strconv.FormatInt(v, 10); got != want {
-			t.Fatalf("got %s, want %s", got, want)
-		}
-	})
-}
-
 // The inverse must divide exactly over the whole of a chunk, of which the
 // multiples of the base and their neighbours are the critical numbers.
 func TestEncodingChunkDivision(t *testing.T) {

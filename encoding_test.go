@@ -207,19 +207,3 @@ func TestCheckCharacterFinds(t *testing.T) {
 		}
 	}
 }
-
-// Every place has a weight of its own, none is 0: this is all that the
-// promise needs.
-func TestCheckWeightsDiffer(t *testing.T) {
-	seen := map[byte]bool{'0': true}
-	for n := range CrockfordCheck.Fixed().MaxLen() - 1 {
-		weight := checkOf("1" + strings.Repeat("0", n))
-		if seen[weight] {
-			t.Errorf("the character %d places before the last has a weight of another", n+1)
-		}
-		seen[weight] = true
-	}
-	if seen['1'] {
-		t.Error("a character has the weight of the check character, which is 1")
-	}
-}

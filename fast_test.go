@@ -169,22 +169,6 @@ func TestFillOverSomeTicks(t *testing.T) {
 	})
 }
 
-// Numbers in equal steps are written without a gap for every length.
-func TestCount64(t *testing.T) {
-	for n := range 70 {
-		dst := make([]ID, n+1)
-		count64(dst[:n], 1000, 7)
-		for i, id := range dst[:n] {
-			if id != ID(1000+7*i) {
-				t.Fatalf("number %d of %d is %d", i, n, id)
-			}
-		}
-		if dst[n] != 0 {
-			t.Fatalf("more than %d were written", n)
-		}
-	}
-}
-
 // A run without a step, or one that ends before it begins, has no IDs. A
 // reader of a run may stop.
 func TestRunsOfNoIDs(t *testing.T) {

@@ -88,27 +88,6 @@ func TestIDRoundTrips(t *testing.T) {
 	draw.Check(t, func(t *draw.T) { check(t, snowfence.ID(int64(t.Word()))) })
 }
 
-func TestIDAppend(t *testing.T) {
-	id := snowfence.ID(258)
-	if got, err := id.AppendText([]byte("x")); string(got) != "x258" || err != nil {
-		t.Errorf("got %s, %v", got, err)
-	}
-	dst := make([]byte, 0, 64)
-	if n := testing.AllocsPerRun(100, func() {
-		dst, _ = id.AppendText(dst[:0])
-	}); n != 0 {
-		t.Errorf("appending allocates %v times", n)
-	}
-	long := snowfence.ID(math.MinInt64)
-	for name, marshal := range map[string]func() ([]byte, error){
-		"text": long.MarshalText, "JSON": long.MarshalJSON, "binary": long.MarshalBinary,
-	} {
-		if n := testing.AllocsPerRun(100, func() { _, _ = marshal() }); n != 1 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-}
-
 func TestIDUnmarshalJSON(t *testing.T) {
 	const before = 5
 	for _, v := range []struct {

@@ -25,34 +25,6 @@ func (f *counted) Grant(ctx context.Context, after int64) (Grant, error) {
 
 func (f *counted) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
-// A grant renews another one where nothing but its end differs, however its
-// sequence and its nodes are written.
-func TestRenewedBy(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=4")
-	whole, slice := Grant{Node: 5, From: 10, Until: 20}, Grant{Node: 5, From: 10, Until: 20, LastSeq: 7}
-	for _, c := range []struct {
-		held, got Grant
-		want      bool
-	}{
-		{whole, whole, true},
-		{whole, Grant{Node: 5, From: 10, Until: 90, Nodes: 1}, true},
-		{whole, Grant{Node: 5, From: 10, Until: 12, FirstSeq: 0, LastSeq: 15}, true},
-		{whole, Grant{Node: 5, From: 11, Until: 20}, false},
-		{whole, Grant{Node: 4, From: 10, Until: 20}, false},
-		{whole, Grant{Node: 5, From: 10, Until: 20, Nodes: 2}, false},
-		{whole, slice, false},
-		{whole, Grant{Node: 5, From: 10, Until: 20, FirstSeq: 3}, false},
-		{slice, slice, true},
-		{slice, whole, false},
-		{slice, Grant{Node: 5, From: 10, Until: 30, LastSeq: 8}, false},
-	} {
-		h := must(newHold(s, here, c.held.norm(s.layout), 10, 10, 0))
-		if got := h.renewedBy(c.got.norm(s.layout)); got != c.want {
-			t.Errorf("%+v renewed by %+v: %t", c.held, c.got, got)
-		}
-	}
-}
-
 // Two grants overlap where they have a node in common.
 func TestGrantsOverlap(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4")

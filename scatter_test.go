@@ -329,33 +329,3 @@ func TestRangesWithin(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkNextForms(b *testing.B) {
-	for _, c := range []struct{ name, spec string }{
-		{"plain", "time=36,node=2,seq=25"},
-		{"first", "time=36,node=2,seq=25,first=5"},
-		{"scatter", "scatter=5,time=36,node=2,seq=20"},
-		{"scatter-first", "scatter=5,time=36,node=2,seq=20,first=5"},
-		{"node-first", "node=2,time=36,seq=25"},
-		{"tag", "tag=2,time=36,node=1,seq=24"},
-	} {
-		s := testScheme(b, c.spec)
-		for _, coarse := range []bool{false, true} {
-			g := newGenerator(b, Config{Fence: Unguarded(s, 1), Coarse: coarse})
-			ctx := b.Context()
-			name := fmt.Sprintf("%s/coarse=%t", c.name, coarse)
-			b.Run(name, func(b *testing.B) {
-				for b.Loop() {
-					must(g.Next(ctx))
-				}
-			})
-			if s.tagBits > 0 {
-				b.Run(name+"/for", func(b *testing.B) {
-					for b.Loop() {
-						must(g.NextFor(ctx, 3))
-					}
-				})
-			}
-		}
-	}
-}

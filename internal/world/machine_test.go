@@ -52,10 +52,3 @@ func TestTextHasAllSources(t *testing.T) {
 		t.Errorf("%s came twice", a)
 	}
 }
-
-func BenchmarkText(b *testing.B) {
-	w := world.Real()
-	for b.Loop() {
-		w.Text()
-	}
-}
