@@ -3,8 +3,6 @@ package mutants
 // workerMutants break the rules of worker numbers over Redis, one term
 // each.
 var workerMutants = []mutant{
-	m("worker: an expiry is never lowered", "redisstore/workerid.Worker.wish", "TestTheClockOfRedisGoesBack",
-		swap("max(w.expiry, w.r.expiry(w.seen, time.Now()))", "w.r.expiry(w.seen, time.Now())")),
 	m("worker: a renewal without an answer may be ours", "redisstore/workerid.Worker.wish",
 		"TestARenewalWithoutAnAnswer",
 		swap("if w.doubt ==", `if w.doubt == 0 {
@@ -15,18 +13,9 @@ w.doubt = max(w.expiry, w.r.expiry(w.seen, time.Now())) // IDs may have been mad
 		swap("if w.doubt ==", `if true {
 w.doubt = max(w.expiry, w.r.expiry(w.seen, time.Now())) // IDs may have been made up to expiry
 }`)),
-	m("worker: an acknowledgement after the deadline does not count", "redisstore/workerid.Worker.renewed",
-		"TestALateAcknowledgementComesTooLate",
-		never("!time.Now().Before(w.deadline)")),
 	m("worker: the deadline counts from before the request", "redisstore/workerid.Worker.renewed",
 		"TestNoAcknowledgedRenewal",
 		swap("s.sent", "time.Now()")),
-	m("worker: the deadline is within the TTL", "redisstore/workerid.Worker.renewed", "TestNoAcknowledgedRenewal",
-		inText(`min(w.r.o.TTL, time.Duration(expiry-s.now)*time.Millisecond)`,
-			`time.Duration(expiry-s.now)*time.Millisecond`)),
-	m("worker: the deadline is within the life of the key", "redisstore/workerid.Worker.renewed",
-		"TestTheClockOfRedisGoesAhead",
-		swap("min(w.r.o.TTL, time.Duration(expiry-s.now)*time.Millisecond)", "w.r.o.TTL")),
 	m("worker: the deadline follows a renewal", "redisstore/workerid.Worker.renewed",
 		"TestACallThatHangsDelaysNothing",
 		drop("w.timer.Reset(time.Until(w.deadline))")),
@@ -80,12 +69,6 @@ w.doubt = max(w.expiry, w.r.expiry(w.seen, time.Now())) // IDs may have been mad
 	m("worker: what was lost is left to others", "redisstore/workerid.Registrar.takeOf",
 		"TestWhatTheOriginalDoesIsNoticed/deletes",
 		never("r.shuns(numbers[i])")),
-	m("worker: the original counts below the range", "redisstore/workerid.Registrar.checkRange",
-		"TestARangeInWhichTheOriginalCountsIsRefused",
-		swap("n < r.o.Min", "n <= r.o.Min")),
-	m("worker: the original counts above the range", "redisstore/workerid.Registrar.checkRange",
-		"TestARangeInWhichTheOriginalCountsIsRefused",
-		swap("n > r.o.Max", "n >= r.o.Max")),
 	m("worker: a short TTL is refused", "redisstore/workerid.newRegistrar", "TestOptionsThatCannotBe",
 		swap("o.TTL < minTTL", "o.TTL < minTTL-1")),
 	m("worker: exhaustion is an error", "redisstore/workerid.Registrar.RegisterMany",

@@ -19,6 +19,7 @@ type Built struct {
 // Packages are the folders of the asked tests, the nearest first.
 var Packages = []string{
 	".", stalled, "statefile", "compat/internal/process", "compat/sonyflake", "compat/randflake", "compat/idgen",
+	"redisstore/workerid",
 	"lease/scope", "lease/backfill", "lease/internal/claim", "lease", "lease/sublet", "lease/internal/ticket",
 	"lease/store", "lease/store/storetest", "sequence", "cmd/internal/lessor", "cmd/internal/server", forwarding,
 	simulation,
