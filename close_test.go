@@ -50,10 +50,7 @@ func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
 		now := s.Layout().TickOf(time.Now())
 		f := &deaf{scheme: s, ask: make(chan Grant), first: Grant{Node: 1, From: now, Until: now + 10}}
-		g, err := New(Config{Fence: f, MaxWait: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(New(Config{Fence: f, MaxWait: -1}))
 		ids := take(t, g, 1)
 		time.Sleep(20 * time.Millisecond)
 		if _, err := g.TryNext(); !errors.Is(err, ErrFenced) { // asks
@@ -61,7 +58,7 @@ func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		err = g.Close()
+		err := g.Close()
 		if err == nil || !strings.Contains(err.Error(), "node 1 stays taken until") || time.Since(start) != closeWait {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}

@@ -162,9 +162,7 @@ func TestCloseUnderLoad(t *testing.T) {
 				})
 			}
 			time.Sleep(2 * time.Millisecond)
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, g.Close())
 			// The successor starts while calls of the first may still be
 			// running.
 			next := must(New(Config{Fence: fence, Coarse: w.coarse, Lead: 5, MaxWait: time.Minute}))

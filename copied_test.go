@@ -137,9 +137,7 @@ func TestCopiedMachine(t *testing.T) {
 					}
 					f.counter.Add(1)
 				}
-				if err := g.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, g.Close())
 			}
 		}
 	}
@@ -179,9 +177,7 @@ func TestCopiedMachineAtAnyMoment(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if err := g.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, g.Close())
 		}
 	}
 }
@@ -245,9 +241,7 @@ func TestCopiedDuringABatch(t *testing.T) {
 				t.Fatalf("%s: ID %d is of resumption %d", name, i, got)
 			}
 		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 	}
 }
 

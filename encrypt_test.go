@@ -200,9 +200,7 @@ func TestEncryptedGoroutines(t *testing.T) {
 		for range 5 {
 			g := must(New(Config{Fence: fence, Coarse: coarse, Lead: 60, MaxWait: time.Minute}))
 			all = append(all, runEncrypted(t, g)...)
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, g.Close())
 			if id, err := g.TryNext(); !errors.Is(err, ErrClosed) {
 				t.Fatalf("after Close: %d, %v", id, err)
 			}

@@ -41,9 +41,7 @@ func TestStaticTicks(t *testing.T) {
 		t.Errorf("past the last tick: %v", err)
 	}
 	for _, used := range []int64{100, 50} { // a late word lowers nothing
-		if err := f.Release(t.Context(), Grant{}, used); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.Release(t.Context(), Grant{}, used))
 		if g := grant(t, f, 0); g.From != 100 {
 			t.Errorf("after %d was used as well, ticks from %d on are granted, not from 100", used, g.From)
 		}

@@ -39,10 +39,7 @@ func TestNewRefusesABadConfig(t *testing.T) {
 func TestOneFenceServesOneGenerator(t *testing.T) {
 	s := testScheme(t, "twitter")
 	f := Unguarded(s, 1)
-	g, err := New(Config{Fence: f})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(New(Config{Fence: f}))
 	if _, err := New(Config{Fence: f}); !errors.Is(err, ErrBound) {
 		t.Fatalf("a second generator on the fence: %v, want ErrBound", err)
 	}
@@ -54,7 +51,7 @@ func TestOneFenceServesOneGenerator(t *testing.T) {
 	clock.step(-time.Hour)
 	g2 := must(New(Config{Fence: f, Time: clock.now, Lead: 100}))
 	defer g2.Close()
-	_, err = g2.TryNext()
+	_, err := g2.TryNext()
 	if w := isReason(t, err, ErrExhausted); !w.Behind {
 		t.Errorf("the fence forgot what was given out: %+v", w)
 	}

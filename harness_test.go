@@ -153,9 +153,7 @@ func newGenerator(t testing.TB, c Config) *Generator {
 	t.Helper()
 	g := must(New(c))
 	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 	})
 	return g
 }
@@ -240,4 +238,12 @@ func isReason(t testing.TB, err, want error) *WaitError {
 		t.Fatalf("the error is %v, want a WaitError of %v", err, want)
 	}
 	return w
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

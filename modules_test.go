@@ -24,10 +24,7 @@ var pinnedModules = map[string]bool{
 // promise no compatibility, so a newer root would break an older store:
 // only modules that pin one version of the root may.
 func TestOnlyPinnedModulesImportInternalPackages(t *testing.T) {
-	work, err := os.ReadFile("go.work")
-	if err != nil {
-		t.Fatal(err)
-	}
+	work := must(os.ReadFile("go.work"))
 	modules := regexp.MustCompile(`(?m)^\t\./(\S+)$`).FindAllStringSubmatch(string(work), -1)
 	if len(modules) < 7 {
 		t.Fatalf("go.work names only %d modules", len(modules))
@@ -106,16 +103,10 @@ func TestPagesNameWhatExists(t *testing.T) {
 	if len(found) < 500 {
 		t.Fatalf("found only %d names", len(found))
 	}
-	paths, err := filepath.Glob("docs/*/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must(filepath.Glob("docs/*/*.md"))
 	n := 0
 	for _, page := range append(paths, "README.md", "AGENTS.md", "llms.txt") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(page))
 		for _, m := range quotedName.FindAllStringSubmatch(string(text), -1) {
 			if !packages[m[1]] || m[0] == "`snowfence.Error" { // Python's and Rust's
 				continue

@@ -89,10 +89,7 @@ func TestNode(t *testing.T) {
 
 func TestRange(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
-		s, err := NewScheme(anyLayout(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(NewScheme(anyLayout(t)))
 		base := s.layout.Epoch
 		from := base.Add(time.Duration(t.Range(-1e12, 1e17)))
 		to := from.Add(time.Duration(t.Range(0, 1e16)))

@@ -46,11 +46,7 @@ func same(t *testing.T, what string, got, want any) {
 
 func number(t *testing.T, text string) int64 {
 	t.Helper()
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must(strconv.ParseInt(text, 10, 64))
 }
 
 func TestSpecificationOfLayouts(t *testing.T) {
@@ -106,11 +102,7 @@ func scheme(t *testing.T, spec string, secrets []string) *snowfence.Scheme {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := snowfence.NewScheme(l, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must(snowfence.NewScheme(l, keys...))
 }
 
 // IDs are composed of their parts and taken apart again: also those that
@@ -170,11 +162,7 @@ func TestSpecificationOfIDs(t *testing.T) {
 
 func encodingOf(t *testing.T, name string) snowfence.Encoding {
 	t.Helper()
-	e, err := snowfence.ParseEncoding(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return must(snowfence.ParseEncoding(name))
 }
 
 func TestSpecificationOfTexts(t *testing.T) {
@@ -229,18 +217,10 @@ func TestSpecificationOfCiphers(t *testing.T) {
 		Secrets                [][2]string `json:"secret_ids"`
 	}](t, "ciphers.json")
 	unhex := func(text string) []byte {
-		b, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
+		return must(hex.DecodeString(text))
 	}
 	secret := func(text string) *snowfence.Secret {
-		k, err := snowfence.ParseSecret([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return k
+		return must(snowfence.ParseSecret([]byte(text)))
 	}
 	for _, c := range v.AES {
 		b, err := aes.NewCipher(unhex(c.Key))
@@ -263,10 +243,7 @@ func TestSpecificationOfCiphers(t *testing.T) {
 		same(t, "FF1", b.Encrypt(plain), c.Cipher)
 	}
 	for _, c := range v.Masks {
-		m, err := public.NewMask(secret(c.Secret))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(public.NewMask(secret(c.Secret)))
 		same(t, "a mask", m.Public(snowfence.ID(number(t, c.Private))), c.Public)
 	}
 	for _, c := range v.Secrets {
@@ -365,11 +342,7 @@ func (c *scene) play(t *testing.T) []sceneStep {
 			now.Store(number(t, step.Now))
 			played[i].ID = ""
 			if g == nil && f.grant.Load().Until > 0 {
-				var err error
-				g, err = snowfence.New(snowfence.Config{Fence: f, Lead: c.Lead, Time: clock, MaxWait: -1})
-				if err != nil {
-					t.Fatal(err)
-				}
+				g = must(snowfence.New(snowfence.Config{Fence: f, Lead: c.Lead, Time: clock, MaxWait: -1}))
 			}
 			if g == nil {
 				continue
@@ -384,4 +357,12 @@ func (c *scene) play(t *testing.T) []sceneStep {
 		}
 	}
 	return played
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -220,10 +220,7 @@ func TestSpreadRefused(t *testing.T) {
 		{"snowfence", 4096, ""},
 		{"sonyflake", 0, ""},
 	} {
-		l, err := ParseLayout(c.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(ParseLayout(c.spec))
 		var keys []*Secret
 		if l.Cipher != Plain {
 			keys = append(keys, GenerateSecret())
@@ -262,10 +259,7 @@ func TestSpreadOverAShorterSlice(t *testing.T) {
 	for range 50 {
 		clock.advance(time.Millisecond)
 		now++
-		id, err := g.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(g.Next(t.Context()))
 		p, err := s.Decode(id)
 		if err != nil || p.Node != 2 || p.Tick != now || p.Sequence < 8 || p.Sequence > 9 {
 			t.Fatalf("%+v in tick %d: %v", p, now, err)

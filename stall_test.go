@@ -329,10 +329,7 @@ func (s *scene) check(t *testing.T) {
 	checkInside(t, s.g.scheme, all, s.l.given)
 	checkUnique(t, slices.Concat(all, s.heirs))
 	for _, id := range all {
-		p, err := s.g.scheme.Decode(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(s.g.scheme.Decode(id))
 		for _, r := range s.l.told {
 			if p.Node == r.grant.Node && p.Tick >= r.grant.From && p.Tick < r.grant.Until && p.Tick >= r.used &&
 				!s.heldAgain(p, r) {

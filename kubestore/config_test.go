@@ -39,9 +39,7 @@ func TestInCluster(t *testing.T) {
 	st := must(New(c, nil))
 	says(swap(t, st, "", record("a")), "401")
 	write(t, filepath.Join(dir, "token"), "token\n")
-	if err := swap(t, st, "", record("a")); err != nil {
-		t.Error(err)
-	}
+	noError(t, swap(t, st, "", record("a")))
 }
 
 // Each way of a kubeconfig to name certificates and tokens that is read

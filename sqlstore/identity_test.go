@@ -41,14 +41,10 @@ func TestTwoServersAnswer(t *testing.T) {
 		return s.noteServer(serverInfo{id: id, mark: mark}, s.uses)
 	}
 	for _, id := range []string{"a", "a, restored"} {
-		if err := note(id, 1); err != nil {
-			t.Error(err)
-		}
+		noError(t, note(id, 1))
 	}
 	s.answeredAt = time.Now().Add(-callTimeout)
-	if err := note("a, restored", 1); err != nil {
-		t.Error(err)
-	}
+	noError(t, note("a, restored", 1))
 	if err := note("b", 2); err != errDivided || s.lastInfo.id != "a, restored" {
 		t.Errorf("two answer: %v, and %s counts", err, s.lastInfo.id)
 	}
@@ -63,7 +59,5 @@ func TestTwoServersAnswer(t *testing.T) {
 	if err := b.answersAs(1); err != errDivided {
 		t.Errorf("another one answers after a write: %v", err)
 	}
-	if err := b.answersAs(2); err != nil {
-		t.Error(err)
-	}
+	noError(t, b.answersAs(2))
 }

@@ -212,9 +212,7 @@ func TestOpen(t *testing.T) {
 	if err := g.Close(); err == nil {
 		t.Error("a node is free, and the file does not say so")
 	}
-	if err := errors.Join(os.Remove(blocks), g.Shutdown(t.Context())); err != nil {
-		t.Error(err)
-	}
+	noError(t, errors.Join(os.Remove(blocks), g.Shutdown(t.Context())))
 }
 
 // Ten processes at once, each killed and started again, make no ID twice.

@@ -55,9 +55,7 @@ func newGenerator(t testing.TB, c snowfence.Config) *snowfence.Generator {
 	t.Helper()
 	g := must(snowfence.New(c))
 	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 	})
 	return g
 }

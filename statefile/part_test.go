@@ -61,16 +61,12 @@ func TestSlicesOfOneFile(t *testing.T) {
 	}
 	// The first to close has used less than the other: it frees nothing of
 	// that one's ticks.
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, a.Close())
 	c := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
 	all = append(all, takeSome(c, 5000)...)
 	all = append(all, takeSome(b, 9000)...)
 	for _, g := range []*snowfence.Generator{b, c} {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 	}
 	st, err := decodeState(takeFile(t, path))
 	if top := highestTick(t, s, all); err != nil || st.until != top+1 {
@@ -116,10 +112,7 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 			// Starts.
 			func() {
 				first := t.Range(0, 7)
-				fence, err := f.SequencePart(first, t.Range(max(first, 1), 7))
-				if err != nil {
-					t.Fatal(err)
-				}
+				fence := must(f.SequencePart(first, t.Range(max(first, 1), 7)))
 				if t.Int(0, 5) == 0 {
 					fence = f
 				}
@@ -252,10 +245,7 @@ func TestSlicesOfOneProcess(t *testing.T) {
 		"another layout":         {fence(s, 1, numbers{0, 31}), fence(other, 1, numbers{0, 31}), true},
 		"no slices":              {fence(s, 1, numbers{}), fence(s, 1, numbers{}), true},
 	} {
-		a, err := snowfence.New(snowfence.Config{Fence: c.a})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(snowfence.New(snowfence.Config{Fence: c.a}))
 		b, err := snowfence.New(snowfence.Config{Fence: c.b})
 		if c.other != (err == nil) || err != nil && !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("%s: %v", name, err)

@@ -204,9 +204,7 @@ func TestFileReleaseThatFails(t *testing.T) {
 	}
 	second := newGenerator(t, snowfence.Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1})
 	all = append(all, takeSome(second, 40_000)...)
-	if err := first.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noError(t, first.Shutdown(t.Context()))
 	before := len(all)
 	for len(all) == before { // its next grant is written in the background
 		clock.advance(3 * time.Second)

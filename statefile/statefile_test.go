@@ -172,10 +172,7 @@ func TestFileAnswersAtOnce(t *testing.T) {
 	if g, ok := f.Held(0); ok {
 		t.Errorf("nothing was written, and %+v is at hand", g)
 	}
-	g, err := f.Grant(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(f.Grant(t.Context(), 0))
 	if again, ok := f.Held(g.Until - 1); !ok || again != g {
 		t.Errorf("at hand: %+v, %t", again, ok)
 	}

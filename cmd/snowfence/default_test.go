@@ -35,10 +35,7 @@ func TestOneDefault(t *testing.T) {
 	store := "sqlite:" + path
 	output(t, "new", "--store", store)
 	output(t, "namespace", "create", "created", "--store", store)
-	st, err := open.Open(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must(open.Open(t.Context(), store))
 	defer st.Close()
 	service, mux := server.New(st.Leases, server.Options{}), http.NewServeMux()
 	defer service.Close(t.Context())

@@ -176,9 +176,7 @@ func TestDecodeAnswersAtOnce(t *testing.T) {
 		}
 	}
 	noError(t, stdin.Close())
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	noError(t, cmd.Wait())
 }
 
 // Ctrl-C did not end "decode" while it waited for a line.

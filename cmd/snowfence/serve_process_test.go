@@ -224,7 +224,5 @@ func TestFilesAreKeptForHealth(t *testing.T) {
 		c.Close()
 	}
 	s.signal(syscall.SIGTERM)
-	if err := s.wait(); err != nil {
-		t.Error(err)
-	}
+	noError(t, s.wait())
 }

@@ -25,9 +25,7 @@ func TestServeSaysWhatIsMissingInJSON(t *testing.T) {
 	s.start()
 	s.waitFor("of ready-for does not exist")
 	s.signal(syscall.SIGTERM)
-	if err := s.wait(); err != nil {
-		t.Error(err)
-	}
+	noError(t, s.wait())
 	text := all.String()
 	if strings.Count(text, "means nothing") != 1 || !strings.Contains(text, "SNOWFENCE_MAXWAIT means nothing") {
 		t.Error(text)

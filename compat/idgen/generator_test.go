@@ -94,10 +94,7 @@ func TestTimeOfSecondsKeepsTheMillisecondsOfTheBase(t *testing.T) {
 func TestOtherNumbersOfAWorkerReplaceItsGenerator(t *testing.T) {
 	clock := newClock()
 	o := ownOptions(1)
-	old, err := open(o, clock.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must(open(o, clock.now))
 	last := int64(0)
 	for range 59 * 100 { // a hundred ticks ahead of the clock
 		last = old.NewLong()
@@ -107,7 +104,7 @@ func TestOtherNumbersOfAWorkerReplaceItsGenerator(t *testing.T) {
 	if id := next.NewLong(); id>>12 <= last>>12 {
 		t.Errorf("ID %d of the new generator is not above the tick of %d", id, last)
 	}
-	err = catch(func() { old.NewLong() })
+	err := catch(func() { old.NewLong() })
 	if !errors.Is(err, snowfence.ErrClosed) || !strings.Contains(err.Error(), "replaced") {
 		t.Errorf("the old generator ends with %v", err)
 	}

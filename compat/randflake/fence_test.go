@@ -56,10 +56,7 @@ func TestOverAFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noonOn(t)
 		f := grantsOf(t, &snowfence.Grant{Node: 9, From: tickAtNoon, Until: tickAtNoon + 3})
-		g, err := NewOn(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(NewOn(f))
 		if info := g.GetLeaseInfo(); info != (LeaseInfo{9, noon, noon + 2}) {
 			t.Errorf("%+v", info)
 		}
@@ -79,7 +76,7 @@ func TestOverAFence(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err = g.GenerateContext(ctx)
+		_, err := g.GenerateContext(ctx)
 		if !errors.Is(err, ErrInvalidLease) || !errors.Is(err, context.DeadlineExceeded) ||
 			!errors.Is(err, snowfence.ErrFenced) || time.Since(start) != 10*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
@@ -121,10 +118,7 @@ func TestOverAFence(t *testing.T) {
 func TestClockBehindTheGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noonOn(t)
-		g, err := NewOn(grantsOf(t, &snowfence.Grant{Node: 9, From: tickAtNoon + 5, Until: tickAtNoon + 50}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(NewOn(grantsOf(t, &snowfence.Grant{Node: 9, From: tickAtNoon + 5, Until: tickAtNoon + 50})))
 		defer g.Close()
 		refuses(t, g, ErrConsistencyViolation)
 		start := time.Now()

@@ -38,10 +38,7 @@ type made struct{ second, node, sequence int64 }
 
 func generate(t testing.TB, g *Generator) made {
 	t.Helper()
-	id, err := g.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(g.Generate())
 	second, node, sequence, err := g.Inspect(id)
 	if err != nil {
 		t.Fatal(err)

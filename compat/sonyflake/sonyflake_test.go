@@ -34,10 +34,7 @@ func TestDefaults(t *testing.T) {
 	if made.Before(before.Add(-20*time.Millisecond)) || made.After(time.Now().Add(20*time.Millisecond)) {
 		t.Errorf("made at %v, asked at %v", made, before)
 	}
-	s, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2")))
 	p, err := s.Decode(snowfence.ID(id))
 	if err != nil || !p.Time.Equal(made) || p.Node != 4711 {
 		t.Errorf("the preset sonyflake-v2 reads %+v, %v", p, err)
@@ -119,10 +116,7 @@ func TestNoIDOfTheFirstTimeUnit(t *testing.T) {
 func TestBothVersionsShareOneGenerator(t *testing.T) {
 	start := time.Now().Add(-2 * time.Hour)
 	a := must(sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: machine(9)}))
-	b, err := v1.New(v1.Settings{StartTime: start, MachineID: func() (uint16, error) { return 9, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(v1.New(v1.Settings{StartTime: start, MachineID: func() (uint16, error) { return 9, nil }}))
 	last := int64(0)
 	for i := range 2000 {
 		id := int64(0)
@@ -138,7 +132,7 @@ func TestBothVersionsShareOneGenerator(t *testing.T) {
 		last = id
 	}
 	// Two divisions of the same 24 bits could meet.
-	_, err = sonyflake.New(sonyflake.Settings{
+	_, err := sonyflake.New(sonyflake.Settings{
 		StartTime: start, BitsSequence: 10, BitsMachineID: 14, MachineID: machine(9),
 	})
 	if !errors.Is(err, sonyflake.ErrOverlap) || !errors.Is(err, v1.ErrOverlap) {

@@ -124,13 +124,10 @@ func TestMoreThanFits(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	for at := range ids[1:] { // the step back comes before or after memory is full
-		a, err := New(Options{Memory: 3 * 16})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(New(Options{Memory: 3 * 16}))
 		wrong := slices.Clone(ids)
 		wrong[at], wrong[at+1] = 9, 0
-		err = nil
+		var err error
 		for _, id := range wrong {
 			err = errors.Join(err, a.Add(id))
 		}

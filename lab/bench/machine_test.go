@@ -12,10 +12,7 @@ import (
 // TestSonyflakeMachineID compares the machine number that Sonyflake takes
 // by default, on the machine of the test, with nodes.FromIPv4(16).
 func TestSonyflakeMachineID(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("sonyflake")))
 	node, err := nodes.Find(t.Context(), s, nodes.FromIPv4(16))
 	sf, theirErr := sonyflake2.New(sonyflake2.Settings{})
 	if err != nil || theirErr != nil {

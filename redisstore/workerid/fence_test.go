@@ -118,9 +118,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		if d := time.Since(start); d < 700*time.Millisecond {
 			t.Errorf("made an ID after %v, before the grant began", d)
 		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 		f = fence(t, r)
 		_, err := snowfence.New(snowfence.Config{Fence: f, Time: func() (time.Time, time.Duration) {
 			return time.Now().Add(20 * time.Second), time.Since(start)
@@ -137,9 +135,7 @@ func TestClocksThatDiffer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 	})
 }
 
@@ -156,9 +152,7 @@ func TestTheLayoutEnds(t *testing.T) {
 		if _, err := f.Grant(t.Context(), s.MaxTick()+1); !errors.Is(err, snowfence.ErrLifetime) {
 			t.Error(err)
 		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, f.Close())
 	})
 }
 
@@ -174,17 +168,13 @@ func TestUnRegisterEndsAFenceThatLooksForANumber(t *testing.T) {
 		s.del(63)
 		noticed(t, w)
 		time.Sleep(time.Second)
-		if err := r.UnRegister(); err != nil {
-			t.Error(err)
-		}
+		noError(t, r.UnRegister())
 		time.Sleep(time.Minute)
 		if len(r.all()) > 0 || s.taken() > 0 {
 			t.Error("a number is taken")
 		}
 		fails(t, g, snowfence.ErrFenced)
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 	})
 }
 

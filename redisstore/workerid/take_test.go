@@ -27,9 +27,7 @@ func TestExhaustionIsAnErrorAfterABoundedWait(t *testing.T) {
 		if !errors.Is(err, ErrTaken) || len(got) != 1 || got[0].Number() != 1 || !r.Validate(1) || !r.Validate(3) {
 			t.Fatal(got, err)
 		}
-		if err := errors.Join(first.Close(), got[0].Close()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(first.Close(), got[0].Close()))
 	})
 }
 
@@ -52,9 +50,7 @@ func TestARangeInWhichTheOriginalCountsIsRefused(t *testing.T) {
 		next := one(t, registrar(t, s, Options{Min: 32}))
 		for _, edge := range []int64{31, 64} {
 			s.count(edge)
-			if err := one(t, registrar(t, s, Options{Min: 32})).Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, one(t, registrar(t, s, Options{Min: 32})).Close())
 		}
 		for _, edge := range []int64{32, 63} {
 			s.count(edge)
@@ -62,9 +58,7 @@ func TestARangeInWhichTheOriginalCountsIsRefused(t *testing.T) {
 				t.Error(edge, err)
 			}
 		}
-		if err := errors.Join(w.Close(), next.Close()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(w.Close(), next.Close()))
 	})
 }
 
@@ -115,9 +109,7 @@ func TestAnOriginalBetweenItsGetAndItsSet(t *testing.T) {
 			if got, want := s.expiry(63), set.Load(); got != want || want == 0 {
 				t.Errorf("delay %v: the key of the original expires at %d, not %d", delay, got, want)
 			}
-			if err := w.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, w.Close())
 		})
 	}
 }
@@ -153,9 +145,7 @@ func TestNoNumberIsUsedBeforeItSettled(t *testing.T) {
 		if d := time.Since(taken); d < 2*time.Second || checks != 2 {
 			t.Errorf("used after %v and %d checks", d, checks)
 		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Close())
 	})
 }
 
@@ -179,8 +169,6 @@ func TestAnAnswerThatIsLostTakesNoNumber(t *testing.T) {
 		if w.Number() != 62 {
 			t.Error(w.Number())
 		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.Close())
 	})
 }

@@ -45,9 +45,7 @@ func TestWhatTheOriginalDoesIsNoticed(t *testing.T) {
 				if n := worker(t, f).number; n != 62 {
 					t.Errorf("then the fence has number %d", n)
 				}
-				if err := g.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, g.Close())
 			})
 		})
 	}
@@ -104,9 +102,7 @@ func TestNoAcknowledgedRenewal(t *testing.T) {
 				s.hook(nil, nil)
 				time.Sleep(20 * time.Second)
 				works(t, g)
-				if err := g.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, g.Close())
 			})
 		})
 	}
@@ -210,9 +206,7 @@ func TestAGiveBackKeepsTheTicksThatWereUsed(t *testing.T) {
 		f := fence(t, r)
 		g := generator(t, f, snowfence.Config{}, 9*time.Second)
 		last := must(f.Scheme().Decode(works(t, g)))
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, g.Close())
 		if got, want := s.expiry(63), f.start(last.Tick+1); got != want {
 			t.Errorf("the key expires at %d, want %d", got, want)
 		}
@@ -253,9 +247,7 @@ func TestClosingTheNumberSealsFirst(t *testing.T) {
 			t.Error(err)
 		}
 		s.cut() // it is given back once
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 	})
 }
 
@@ -329,9 +321,7 @@ func TestTheClockOfRedisGoesBack(t *testing.T) {
 				t.Fatalf("the key expires at tick %d, and %d is granted", end, now.Until)
 			}
 		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, f.Close())
 	})
 }
 
@@ -364,9 +354,7 @@ func TestTheClockOfRedisGoesAhead(t *testing.T) {
 		if w.Err() == nil {
 			t.Error("the number is held when its key has expired")
 		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 	})
 }
 
@@ -409,8 +397,14 @@ func TestTheMillisecondIsOurOwn(t *testing.T) {
 		if len(seen) < 20 {
 			t.Errorf("40 keys have %d different milliseconds", len(seen))
 		}
-		if err := r.UnRegister(); err != nil {
-			t.Error(err)
-		}
+		noError(t, r.UnRegister())
 	})
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -270,10 +270,7 @@ func (f *lossy) Bind(seal func() int64) (func(), error) {
 // beat rises then: a ring that refilled in between holds nothing.
 func TestLossRaisesTheBeatAfterTheSeal(t *testing.T) {
 	l := newLibrary()
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.Default()))
 	f := &lossy{Fence: snowfence.Unguarded(s, 1)}
 	var word uint64
 	var atSeal uint64

@@ -18,10 +18,7 @@ func TestCompressedPage(t *testing.T) {
 	}
 	for _, name := range large {
 		_, plain := b.ask(t, "GET", "/dashboard/"+name[len("web/dist/"):], "", "")
-		r, err := http.NewRequestWithContext(t.Context(), "GET", b.URL+"/dashboard/"+name[len("web/dist/"):], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), "GET", b.URL+"/dashboard/"+name[len("web/dist/"):], nil))
 		r.Header.Set("Accept-Encoding", "gzip") // set, so that the client takes nothing apart itself
 		res := must(http.DefaultClient.Do(r))
 		defer res.Body.Close()

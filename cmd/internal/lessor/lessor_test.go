@@ -117,9 +117,7 @@ func TestUnitsFollowDemand(t *testing.T) {
 			return b
 		}
 		for _, a := range all[1:] {
-			if err := r.Release(t.Context(), a.Ticket, a.Grant.From+1); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Release(t.Context(), a.Ticket, a.Grant.From+1))
 		}
 		for range 30 {
 			time.Sleep(3 * time.Second)
@@ -136,9 +134,7 @@ func TestUnitsFollowDemand(t *testing.T) {
 		}
 		time.Sleep(time.Second / 4) // between two looks
 		for range 2 {               // a repeated release frees no other node
-			if err := r.Release(t.Context(), all[0].Ticket, all[0].Grant.From); err != nil {
-				t.Error(err)
-			}
+			noError(t, r.Release(t.Context(), all[0].Ticket, all[0].Grant.From))
 		}
 		if held, _ := r.Count(); held != 0 {
 			t.Errorf("%d nodes are counted", held)
@@ -229,9 +225,7 @@ func TestUnitsOfManyCallers(t *testing.T) {
 			all = append(all, must(r.take("x")))
 		}
 		whole := must(r.Acquire(t.Context(), "n", wire.Request{Attempt: rand.Text(), Nodes: 8}))
-		if err := r.Release(t.Context(), whole.Ticket, 0); err != nil {
-			t.Error(err)
-		}
+		noError(t, r.Release(t.Context(), whole.Ticket, 0))
 		if held, _ := r.Count(); held != 7 {
 			t.Errorf("%d nodes are counted after the release of a unit of the store", held)
 		}
@@ -298,9 +292,7 @@ func TestUnitsThatBeginLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
 		defer r.Close(t.Context())
-		if err := r.st.Suspect(t.Context(), must(r.st.Identity(t.Context(), "n"))); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.st.Suspect(t.Context(), must(r.st.Identity(t.Context(), "n"))))
 		for range 5 {
 			if _, err := r.take("x"); !errors.Is(err, snowfence.ErrFenced) {
 				t.Fatalf("%v", err)
@@ -329,9 +321,7 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 		q := wire.Request{Attempt: rand.Text()}
 		for i := range 7 {
 			if i == 6 { // another unit is leased now
-				if err := r.st.Suspect(t.Context(), must(r.st.Identity(t.Context(), "n"))); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, r.st.Suspect(t.Context(), must(r.st.Identity(t.Context(), "n"))))
 			}
 			must(r.take("x"))
 		}
@@ -389,9 +379,7 @@ func TestLessorsEnd(t *testing.T) {
 		if _, err := r.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, store.ErrLost) {
 			t.Error(err)
 		}
-		if err := r.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, r.Close(t.Context()))
 		if _, err := r.take("x"); !errors.Is(err, lease.ErrEnded) {
 			t.Error(err)
 		}
@@ -409,9 +397,7 @@ func TestUnitThatComesTooLate(t *testing.T) {
 			told <- err
 		}()
 		synctest.Wait()
-		if err := r.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, r.Close(t.Context()))
 		close(r.slow)
 		if err := <-told; !errors.Is(err, lease.ErrEnded) {
 			t.Errorf("the caller who waited for it: %v", err)
@@ -458,9 +444,7 @@ func TestCallersAtOnce(t *testing.T) {
 			})
 		}
 		time.Sleep(30 * time.Second)
-		if err := r.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, r.Close(t.Context()))
 		all.Wait()
 		if n := r.units(); n != 0 || len(used) == 0 {
 			t.Errorf("%d units are held after Close; %d ticks", n, len(used))
@@ -503,4 +487,12 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -58,9 +58,7 @@ func pipeTo(t *testing.T, cfg Config, wrap func(net.Conn) net.Conn) *pipe {
 	t.Cleanup(func() {
 		ours.Close()
 		<-p.done
-		if err := cfg.Service.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		noError(t, cfg.Service.Close(context.Background()))
 	})
 	return p
 }

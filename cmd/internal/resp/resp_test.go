@@ -25,9 +25,7 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 		must(scope.Namespaces(st).Create(context.Background(), "default", s, nil))
 		cfg.Service = server.New(st, server.Options{})
 		t.Cleanup(func() {
-			if err := cfg.Service.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
+			noError(t, cfg.Service.Close(context.Background()))
 		})
 	}
 	if cfg.Auth == nil {
@@ -63,10 +61,7 @@ func bounded(cfg Config) Config {
 // connection.
 func talk(t *testing.T, addr, text string) string {
 	t.Helper()
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(net.Dial("tcp", addr))
 	defer c.Close()
 	noError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	go func() { _, _ = io.WriteString(c, text) }()

@@ -26,9 +26,7 @@ func counting(t *testing.T, cfg Config, all map[string]sequence.Definition) stri
 	}
 	cfg.Service = server.New(st, server.Options{})
 	t.Cleanup(func() {
-		if err := cfg.Service.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		noError(t, cfg.Service.Close(context.Background()))
 	})
 	_, addr := start(t, cfg)
 	return addr

@@ -22,9 +22,7 @@ func TestStopIsTheReasonOfCommandsThatWait(t *testing.T) {
 	must(scope.Namespaces(st).Create(t.Context(), "default", s, nil))
 	service := server.New(st, server.Options{MaxWait: time.Hour, Block: 1})
 	t.Cleanup(func() {
-		if err := service.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		noError(t, service.Close(context.Background()))
 	})
 	r, addr := start(t, Config{Service: service})
 	p := dial(t, addr)
@@ -86,9 +84,7 @@ func TestStopAnswersBusyClients(t *testing.T) {
 		}
 		idle.c.Close()
 	}()
-	if err := s.Shutdown(context.Background()); err != nil {
-		t.Error(err)
-	}
+	noError(t, s.Shutdown(context.Background()))
 	all.Wait()
 	if told.Load() != 4 || answered.Load() == before {
 		t.Errorf("%d of 4 were told to go, after %d more answers", told.Load(), answered.Load()-before)

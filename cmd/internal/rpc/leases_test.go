@@ -181,11 +181,8 @@ func TestAcquireWithALostTicket(t *testing.T) {
 		}
 		return res.Msg, nil
 	}
-	a, err := acquire("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = acquire("", []byte("x"))
+	a := must(acquire("", nil))
+	_, err := acquire("", []byte("x"))
 	w.wants("a damaged ticket as lost", err, connect.CodeInvalidArgument, "invalid")
 	key := []store.Key{{Namespace: "default", Node: a.Node}}
 	before := must(st.Get(t.Context(), key))

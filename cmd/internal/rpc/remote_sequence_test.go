@@ -57,9 +57,7 @@ func TestRemoteSequence(t *testing.T) {
 			noError(t, sequence.Update(t.Context(), st, "orders", more))
 			n, err := s.Next(t.Context())
 			rises("after max was raised", n, err)
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, s.Close())
 			if err := errorOf(s.Next(t.Context())); !errors.Is(err, sequence.ErrClosed) {
 				t.Errorf("after Close: %v", err)
 			}
@@ -82,10 +80,7 @@ func TestRemoteSerials(t *testing.T) {
 	if _, err := c.Sequence(t.Context(), "orders"); !errors.Is(err, sequence.ErrDated) {
 		t.Errorf("as a plain one: %v", err)
 	}
-	s, err := c.Dated(t.Context(), "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(c.Dated(t.Context(), "orders"))
 	first, err := s.Next(t.Context())
 	if err != nil || first.N != 1 || first.Text != fmt.Sprintf("%04d-001", first.Period%10000) {
 		t.Fatalf("%+v, %v", first, err)
@@ -158,9 +153,7 @@ func TestRemoteSequenceOfAFewNumbers(t *testing.T) {
 		if err != nil || n != want+1 {
 			t.Fatalf("%d, %v, want %d", n, err, want+1)
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, s.Close())
 		if s, err = c.Sequence(t.Context(), "orders"); err != nil {
 			t.Fatal(err)
 		}

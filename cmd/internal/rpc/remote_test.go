@@ -121,19 +121,14 @@ func TestRemoteAnswersAreLost(t *testing.T) {
 	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
 	a.gone.Store(true)
 	c := client(t, a, b)
-	s, err := c.Scheme(t.Context(), "n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(c.Scheme(t.Context(), "n"))
 	l := must(c.Lease(t.Context(), "n", s, &lease.Options{TTL: 600 * time.Millisecond, Label: "remote"}))
 	first := l.Status().Grant
 	b.gone.Store(true)
 	a.gone.Store(false)
 	until(t, "it is renewed by the server whose answers come",
 		func() bool { return l.Status().Grant.Until > first.Until })
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, l.Close())
 	v, err := b.service.Views.Read(t.Context(), "n")
 	if err != nil || len(v.Leases) != 1 || v.Leases[0].Held || v.Leases[0].Node != first.Node {
 		t.Errorf("the leases are %+v, %v, and node %d was granted", v.Leases, err, first.Node)
@@ -169,9 +164,7 @@ func TestRemoteRenewalsTravelTogether(t *testing.T) {
 	if n := h.asked.Load() - asked; n > 100 {
 		t.Errorf("%d requests", n)
 	}
-	if err := lease.ShutdownAll(t.Context(), leases); err != nil {
-		t.Error(err)
-	}
+	noError(t, lease.ShutdownAll(t.Context(), leases))
 }
 
 // The source keeps order, throws old IDs away, and comes back after an

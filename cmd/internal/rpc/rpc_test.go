@@ -62,9 +62,7 @@ func start(t *testing.T, names ...string) *rig {
 		h.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if err := w.service.Close(ctx); err != nil {
-			t.Error(err)
-		}
+		noError(t, w.service.Close(ctx))
 	})
 	return w
 }

@@ -95,10 +95,7 @@ func TestSetBackBehindAServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			st := &restorable{Memory: memory(t), id: "one"}
 			must(scope.Namespaces(st).Confirm(t.Context(), "n"))
-			s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 			node := int64(7)
 			c := holderOf(t, st, server.Options{})
 			open := func(o lease.Options) *lease.Lease {
@@ -157,9 +154,7 @@ func TestRotationBehindAServer(t *testing.T) {
 	if p, err := rotated.Decode(id); err != nil || p.Key != 1 {
 		t.Errorf("%d is %+v: %v", id, p, err)
 	}
-	if err := g.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, g.Close())
 	if ns, err := scope.Namespaces(st).Show(t.Context(), "orders"); err != nil || len(ns.Keys) != 2 ||
 		ns.Keys[1] != b.ID() {
 		t.Errorf("the namespace knows %q: %v", ns.Keys, err)

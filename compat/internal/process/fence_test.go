@@ -283,12 +283,9 @@ func TestSameGrantAfterALoss(t *testing.T) {
 	f.lose()
 	f.set(func(f *granting) { f.gone = false })
 	clk.advance(time.Millisecond)
-	id, err := h.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(h.Next(t.Context()))
 	s.add(t, id)
-	_, err = r.open(f.scheme, 5, o)
+	_, err := r.open(f.scheme, 5, o)
 	refused(t, "beside it", err)
 }
 

@@ -137,9 +137,7 @@ func TestCollectorDuringTheLastCall(t *testing.T) {
 			}
 			h := open(t, r, bwmarrin, 1, Options{Time: source})
 			inCall.Store(true)
-			if err := call(h); err != nil {
-				t.Error(err)
-			}
+			noError(t, call(h))
 			if inCall.Load() {
 				t.Error("the call did not look at the clock")
 			}

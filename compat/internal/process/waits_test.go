@@ -77,9 +77,7 @@ func TestFenceThatRefusesIsAskedNowAndThen(t *testing.T) {
 			!strings.Contains(log.String(), "the store is away") {
 			t.Errorf("%d lines in the log:\n%s", lines, &log)
 		}
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, h.Close())
 	})
 }
 
