@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"strings"
@@ -222,80 +221,4 @@ func TestIDInLogs(t *testing.T) {
 	if !strings.Contains(out.String(), `"id":"4594531474933654033"`) {
 		t.Error(out.String())
 	}
-}
-
-// scalar is what gqlgen wants of a type: its Marshaler and its Unmarshaler.
-type scalar interface {
-	MarshalGQL(w io.Writer)
-	UnmarshalGQL(v any) error
-}
-
-func TestGraphQL(t *testing.T) {
-	var id snowfence.ID
-	for _, v := range []struct {
-		to   scalar
-		from any
-		want string // "" for an error
-	}{
-		{&id, "-42", `"-42"`},
-		{&id, 42, `"42"`},
-		{&id, int64(249887800817025024), `"249887800817025024"`},
-		{&id, json.Number("249887800817025024"), `"249887800817025024"`},
-		{&id, json.Number("4.2e1"), ""},
-		{&id, 42.0, ""},
-		{&id, "x", ""},
-		{&id, nil, ""},
-	} {
-		err := v.to.UnmarshalGQL(v.from)
-		if v.want == "" {
-			if !errors.Is(err, snowfence.ErrInvalidID) {
-				t.Errorf("%T from %v: %v", v.to, v.from, err)
-			}
-			continue
-		}
-		var out strings.Builder
-		v.to.MarshalGQL(&out)
-		if err != nil || out.String() != v.want {
-			t.Errorf("%T from %v: %s, %v; want %s", v.to, v.from, out.String(), err, v.want)
-		}
-	}
-}
-
-func ExampleScheme_Decode() {
-	scheme, _ := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	parts, err := scheme.Decode(2083727055179621056)
-	fmt.Println(parts.Time.Format(time.RFC3339Nano), scheme.NodeParts(parts.Node), parts.Sequence, err)
-	// Output: 2026-08-02T01:30:18.388Z [13 2] 704 <nil>
-}
-
-// The IDs of a day, for WHERE id >= lo AND id < hi.
-func ExampleScheme_Range() {
-	scheme, _ := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	day := time.Date(2026, 8, 2, 0, 0, 0, 0, time.UTC)
-	lo, hi, err := scheme.Range(day, day.AddDate(0, 0, 1))
-	fmt.Println(lo, hi, err)
-	// Output: 2083704328811446272 2084066716677046272 <nil>
-}
-
-// Text forms are values, as in encoding/base64.
-func ExampleEncoding() {
-	const id snowfence.ID = 2083727055179621056
-	fmt.Println(snowfence.Base58.Encode(id), snowfence.Crockford.Encode(id), snowfence.Decimal.Fixed().Encode(id))
-	// Output: 5qY6jMw9N8P 1STQ2PXTDM8P0 02083727055179621056
-}
-
-// Encrypted IDs spread evenly over shards, by remainder as well as by
-// range; take them as unsigned numbers.
-func Example_shardKey() {
-	key, _ := snowfence.NewSecret(make([]byte, 16))
-	scheme, _ := snowfence.NewScheme(snowfence.Randflake(), key)
-	shards := [4]int{}
-	for seq := range int64(100_000) {
-		id, _ := scheme.Compose(snowfence.Parts{Tick: 1, Node: 0, Sequence: seq}) // one second, one node
-		shards[uint64(id)%4]++
-	}
-	for _, n := range shards {
-		fmt.Print(n > 24_000 && n < 26_000, " ")
-	}
-	// Output: true true true true
 }

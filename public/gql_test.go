@@ -1,6 +1,7 @@
 package public_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -27,6 +28,7 @@ type scalar interface {
 }
 
 func TestGraphQL(t *testing.T) {
+	var id snowfence.ID
 	var order OrderID
 	var user userID
 	for _, v := range []struct {
@@ -34,6 +36,14 @@ func TestGraphQL(t *testing.T) {
 		from any
 		want string // "" for an error
 	}{
+		{&id, "-42", `"-42"`},
+		{&id, 42, `"42"`},
+		{&id, int64(249887800817025024), `"249887800817025024"`},
+		{&id, json.Number("249887800817025024"), `"249887800817025024"`},
+		{&id, json.Number("4.2e1"), ""},
+		{&id, 42.0, ""},
+		{&id, "x", ""},
+		{&id, nil, ""},
 		{&order, "ord_1a", `"ord_1a"`},
 		{&order, "cus_1a", ""},
 		{&order, int64(42), ""},
