@@ -68,20 +68,6 @@ func ExampleFromOrdinal() {
 	// Output: 0 true
 }
 
-// Sonyflake's machine number, refused where a hook knows better.
-func ExampleFromIPv4() {
-	ctx := context.Background()
-	scheme, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
-	if err != nil {
-		panic(err)
-	}
-	check := func(ctx context.Context, node int64) error { return errors.New("another machine has it") }
-
-	node, err := nodes.Find(ctx, scheme, nodes.FromIPv4(16).Check(check))
-	fmt.Println(node, err != nil)
-	// Output: 0 true
-}
-
 // The number of the datacenter from the cloud's metadata service.
 func ExampleFunc() {
 	ctx, scheme := context.Background(), twitter()

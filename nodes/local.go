@@ -33,7 +33,7 @@ func FromEnv(name string) Source {
 // from the downward API. Machines from one image get the same number.
 func FromFile(path string) Source {
 	return Func("file "+path, func(context.Context) (int64, error) {
-		data, err := readShort(path)
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return 0, fmt.Errorf("it cannot be read: %w", err)
 		}
@@ -43,24 +43,6 @@ func FromFile(path string) Source {
 		}
 		return nodeNumber(text)
 	})
-}
-
-// readShort reads a file, up to a little more than a number.
-func readShort(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, 128)
-	n, err := f.Read(data)
-	if n > 0 {
-		return data[:n], nil
-	}
-	if info, statErr := f.Stat(); statErr == nil && info.Size() == 0 && !info.IsDir() {
-		return nil, nil
-	}
-	return nil, err
 }
 
 func nodeNumber(text string) (int64, error) {
@@ -125,8 +107,8 @@ func ordinal(host string) (int64, error) {
 // Use it only if you already have such IDs. Two processes get the same
 // number on one machine, in networks larger than the bits (10.1.0.7 and
 // 10.2.0.7 with 16), on two hosts with container bridges of the same range,
-// and when an address moves to another machine. Add a [Source.Check], or
-// better, lease the number (Options.Guard of package lease).
+// and when an address moves to another machine. Better lease the number,
+// too (Options.Guard of package lease).
 func FromIPv4(bits int) Source { return ipv4Of(bits, net.InterfaceAddrs) }
 
 func ipv4Of(bits int, addrs func() ([]net.Addr, error)) Source {

@@ -203,38 +203,6 @@ func TestSourceNumber(t *testing.T) {
 	}
 }
 
-// The hook sees what the source found, once it is known to fit, and its
-// word is last.
-func TestSourceCheck(t *testing.T) {
-	s := twitterScheme(t)
-	errTaken := errors.New("taken by the other one")
-	var asked []int64
-	hook := func(_ context.Context, node int64) error {
-		asked = append(asked, node)
-		if node == 7 {
-			return errTaken
-		}
-		return nil
-	}
-	even := func(_ context.Context, node int64) error {
-		if node%2 == 1 {
-			return errors.New("odd")
-		}
-		return nil
-	}
-	wantNode(t, s, Number(6).Check(hook), 6, "")
-	wantNode(t, s, Number(7).Check(hook), 0, "7 was refused: taken by the other one")
-	wantNode(t, s, Number(2000).Check(hook), 0, "it is 2000")
-	wantNode(t, s, Number(5).Check(even).Check(hook), 0, "5 was refused: odd")
-	wantNode(t, s, Number(7).Check(hook).Check(even), 0, "taken by")
-	if len(asked) != 3 || asked[0] != 6 || asked[1] != 7 || asked[2] != 7 {
-		t.Errorf("the hook was asked about %v", asked)
-	}
-	if _, err := Find(t.Context(), s, Number(7).Check(hook)); !errors.Is(err, errTaken) {
-		t.Errorf("what the hook said is lost: %v", err)
-	}
-}
-
 func TestParseAndWithin(t *testing.T) {
 	s := twitterScheme(t)
 	t.Setenv("ZONE", "3")

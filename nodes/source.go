@@ -22,9 +22,8 @@ import (
 // Source is where a process finds its node number, or one part of it such
 // as the datacenter. It is immutable.
 type Source struct {
-	name  string // for errors: "environment variable WORKER"
-	find  func(ctx context.Context) (int64, error)
-	check func(ctx context.Context, node int64) error
+	name string // for errors: "environment variable WORKER"
+	find func(ctx context.Context) (int64, error)
 }
 
 // ErrNoNode means that a [Source] has no usable number; the text names the
@@ -40,26 +39,6 @@ func Func(name string, find func(ctx context.Context) (int64, error)) Source {
 // Number is a source that returns n.
 func Number(n int64) Source {
 	return Func(fmt.Sprintf("number %d", n), func(context.Context) (int64, error) { return n, nil })
-}
-
-// Check returns the source with a hook, which refuses a number by returning
-// an error, like CheckMachineID of Sonyflake. Each Find calls the hook
-// once, after earlier hooks, with the part of the node that this source
-// finds. Options.Check of package lease has the same type, and is called
-// before each lease.
-func (s Source) Check(check func(ctx context.Context, node int64) error) Source {
-	before := s.check
-	if before == nil {
-		s.check = check
-		return s
-	}
-	s.check = func(ctx context.Context, node int64) error {
-		if err := before(ctx, node); err != nil {
-			return err
-		}
-		return check(ctx, node)
-	}
-	return s
 }
 
 // String returns the name of the source.
@@ -117,11 +96,6 @@ func (s Source) number(ctx context.Context, f *snowfence.Field) (int64, error) {
 	case f != nil && f.Bits < 63 && n>>f.Bits != 0:
 		return 0, fmt.Errorf("it is %d, and %s has %d bits, which hold 0 to %d: "+
 			"give a smaller one, or use a layout with more", n, f.Name, f.Bits, int64(1)<<f.Bits-1)
-	case s.check == nil:
-		return n, nil
-	}
-	if err := s.check(ctx, n); err != nil {
-		return 0, fmt.Errorf("%d was refused: %w", n, err)
 	}
 	return n, nil
 }

@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
-	"compress/gzip"
 	"embed"
 	"io/fs"
 	"net/http"
@@ -26,32 +24,14 @@ var kinds = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// pageFile is a file of the page, and the same compressed; nil where that
-// is no smaller.
-type pageFile struct{ plain, packed []byte }
-
-// pageFiles returns the files of the page by their names. They are
-// compressed once, so that a client that reads slowly holds nothing.
-var pageFiles = sync.OnceValues(func() (map[string]pageFile, error) {
-	files := map[string]pageFile{}
+// pageFiles returns the files of the page by their names. They are read
+// once, so that a client that reads slowly holds nothing.
+var pageFiles = sync.OnceValues(func() (map[string][]byte, error) {
+	files := map[string][]byte{}
 	err := fs.WalkDir(built, "web/dist", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
+		if err == nil && !e.IsDir() {
+			files[strings.TrimPrefix(name, "web/dist/")], err = built.ReadFile(name)
 		}
-		var f pageFile
-		if f.plain, err = built.ReadFile(name); err != nil {
-			return err
-		}
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		_, err = z.Write(f.plain)
-		if err == nil {
-			err = z.Close()
-		}
-		if b.Len() < len(f.plain) {
-			f.packed = b.Bytes()
-		}
-		files[strings.TrimPrefix(name, "web/dist/")] = f
 		return err
 	})
 	return files, err
@@ -77,7 +57,7 @@ func mountPage(mux *http.ServeMux) {
 		if name == "" {
 			name = "index.html"
 		}
-		f, ok := files[name]
+		body, ok := files[name]
 		if !ok {
 			http.Error(w, "the dashboard has no such file", http.StatusNotFound)
 			return
@@ -88,12 +68,6 @@ func mountPage(mux *http.ServeMux) {
 		}
 		if kind := kinds[path.Ext(name)]; kind != "" {
 			h.Set("Content-Type", kind)
-		}
-		h.Set("Vary", "Accept-Encoding")
-		body := f.plain
-		if f.packed != nil && takesGzip(r) {
-			h.Set("Content-Encoding", "gzip")
-			body = f.packed
 		}
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.Method == http.MethodGet {
@@ -111,17 +85,6 @@ func setSecurityHeaders(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-}
-
-// takesGzip reports whether a client can read compressed files.
-func takesGzip(r *http.Request) bool {
-	for _, one := range strings.Split(strings.Join(r.Header["Accept-Encoding"], ","), ",") {
-		name, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";")
-		if strings.EqualFold(name, "gzip") {
-			return strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != "" || weight == ""
-		}
-	}
-	return false
 }
 
 // redirect sends browsers to the page.
