@@ -12,7 +12,6 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/statefile"
 )
@@ -108,31 +107,17 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 			return nil, err
 		}
 	}
-	for {
-		ns, err := scope.Namespaces(st.Leases).Show(ctx, namespace)
-		if errors.Is(err, lease.ErrNoNamespace) && (st.Local || namespace == lease.DefaultNamespace) {
-			s, err := o.schemeFor(wanted)
-			if err != nil {
-				return nil, err
-			}
-			if _, err = scope.Namespaces(st.Leases).Create(ctx, namespace, s, nil); errors.Is(err, lease.ErrMismatch) {
-				continue // another process was first
-			}
-			return s, err
+	s, _, err := st.Scheme(ctx, namespace, wanted, func(l snowfence.Layout) (*snowfence.Scheme, error) {
+		if o.layout != "" && !l.Equal(wanted) {
+			return nil, otherLayout(namespace, l, wanted)
 		}
-		if errors.Is(err, lease.ErrNoNamespace) {
-			return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is right, create it with "+
-				"snowfence namespace create %s --store URL (%w)", namespace, st.Name, namespace, lease.ErrNoNamespace)
-		}
-		if err != nil {
-			return nil, err
-		}
-		have := ns.Layout
-		if o.layout != "" && !have.Equal(wanted) {
-			return nil, otherLayout(namespace, ns.Layout, wanted)
-		}
-		return o.schemeFor(have)
+		return o.schemeFor(l)
+	})
+	if errors.Is(err, lease.ErrNoNamespace) {
+		err = fmt.Errorf("namespace %q does not exist in %s: if the name is right, create it with "+
+			"snowfence namespace create %s --store URL (%w)", namespace, st.Name, namespace, lease.ErrNoNamespace)
 	}
+	return s, err
 }
 
 // OpenStateFile returns the handle of a generator for one node that a file

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -52,6 +53,31 @@ func (s *Store) TTL(ctx context.Context, namespace string) (time.Duration, error
 		return LocalTTL, nil
 	}
 	return min(LocalTTL, ns.MaxTTL), err
+}
+
+// Scheme returns the scheme that a function makes of a namespace's layout.
+// The first use makes the namespace, with the layout wanted, if it is the
+// default one, or if the store belongs to this machine.
+func (s *Store) Scheme(
+	ctx context.Context, namespace string, wanted snowfence.Layout,
+	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
+) (sch *snowfence.Scheme, made bool, err error) {
+	for {
+		ns, err := scope.Namespaces(s.Leases).Show(ctx, namespace)
+		if err == nil {
+			sch, err = scheme(ns.Layout)
+			return sch, false, err
+		}
+		if !errors.Is(err, lease.ErrNoNamespace) || !s.Local && namespace != lease.DefaultNamespace {
+			return nil, false, err
+		}
+		if sch, err = scheme(wanted); err == nil {
+			_, err = scope.Namespaces(s.Leases).Create(ctx, namespace, sch, nil)
+		}
+		if !errors.Is(err, lease.ErrMismatch) { // else another process was first
+			return sch, err == nil, err
+		}
+	}
 }
 
 // Finding is one thing that a store's promise depends on, as it was found.

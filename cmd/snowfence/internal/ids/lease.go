@@ -11,7 +11,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/scope"
 )
 
 // openLease leases a node of the namespace.
@@ -52,21 +51,15 @@ func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *new
 	if err != nil {
 		return nil, err
 	}
-	ns, err := scope.Namespaces(st.Leases).Show(ctx, f.store.Namespace)
+	s, made, err := st.Scheme(ctx, f.store.Namespace, wanted, func(l snowfence.Layout) (*snowfence.Scheme, error) {
+		if f.layout != "" && !l.Equal(wanted) {
+			return nil, f.mismatch(st, l, wanted)
+		}
+		return f.secret.Scheme(e, l)
+	})
 	switch {
-	case errors.Is(err, lease.ErrNoNamespace) && (st.Local || f.store.Namespace == lease.DefaultNamespace):
-		s, err := f.secret.Scheme(e, wanted)
-		if err != nil {
-			return nil, err
-		}
-		_, err = scope.Namespaces(st.Leases).Create(ctx, f.store.Namespace, s, nil)
-		if errors.Is(err, lease.ErrMismatch) { // another process was first
-			return namespaceScheme(ctx, e, st, f)
-		}
-		if err == nil && !st.Local { // other users of the store want to know
-			command.AnnounceNamespace(e, f.store.Namespace, s)
-		}
-		return s, err
+	case made && !st.Local: // other users of the store want to know
+		command.AnnounceNamespace(e, f.store.Namespace, s)
 	case errors.Is(err, lease.ErrNoNamespace):
 		if _, err := f.secret.Scheme(e, wanted); err != nil {
 			return nil, err // create would fail because of it, too
@@ -76,14 +69,8 @@ func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *new
 			f.store.Namespace, st.Name, f.store.Command("snowfence namespace list"),
 			f.store.Command("snowfence namespace create %s --layout %s", f.store.Namespace,
 				show.LayoutName(wanted)+f.secret.Args()))
-	case err != nil:
-		return nil, err
 	}
-	l := ns.Layout
-	if f.layout != "" && !l.Equal(wanted) {
-		return nil, f.mismatch(st, l, wanted)
-	}
-	return f.secret.Scheme(e, l)
+	return s, err
 }
 
 // mismatch says that a namespace has another layout, and shows commands
