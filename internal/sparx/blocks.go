@@ -28,11 +28,9 @@ func (c *Cipher) EncryptBlocks(blocks []uint64) {
 			copy(blocks, buf[:])
 			return
 		}
-	} else if c.path == SWAR {
-		for len(blocks) >= 4 {
-			k.encryptFour((*[4]uint64)(blocks))
-			blocks = blocks[4:]
-		}
+	}
+	for ; len(blocks) >= 4; blocks = blocks[4:] { // where there are no groups
+		k.encryptFour((*[4]uint64)(blocks))
 	}
 	for i, v := range blocks {
 		blocks[i] = c.Encrypt64(v)

@@ -20,14 +20,10 @@ type Cipher struct {
 }
 
 // New makes a cipher of a key of KeySize bytes, on the fastest path of this
-// CPU (see [Available]), or on the path that the environment variable
-// SNOWFENCE_SPARX names, which must exist.
+// CPU (see [Available]).
 func New(key []byte) (*Cipher, error) {
-	p, err := choose()
-	if err != nil {
-		return nil, err
-	}
-	return newOn(p, key)
+	paths := Available()
+	return newOn(paths[len(paths)-1], key)
 }
 
 // newOn is New for an available path.
@@ -42,26 +38,12 @@ func newOn(p Path, key []byte) (*Cipher, error) {
 
 // Encrypt64 encrypts a number.
 func (c *Cipher) Encrypt64(v uint64) uint64 {
-	return bits.ReverseBytes64(c.encrypt(bits.ReverseBytes64(v)))
+	return bits.ReverseBytes64(c.keys().encryptOne(bits.ReverseBytes64(v)))
 }
 
 // Decrypt64 is the inverse of Encrypt64.
 func (c *Cipher) Decrypt64(v uint64) uint64 {
-	return bits.ReverseBytes64(c.decrypt(bits.ReverseBytes64(v)))
-}
-
-func (c *Cipher) encrypt(v uint64) uint64 {
-	if c.path == Generic {
-		return c.keys().words.encrypt(v)
-	}
-	return c.keys().encryptOne(v)
-}
-
-func (c *Cipher) decrypt(v uint64) uint64 {
-	if c.path == Generic {
-		return c.keys().words.decrypt(v)
-	}
-	return c.keys().decryptOne(v)
+	return bits.ReverseBytes64(c.keys().decryptOne(bits.ReverseBytes64(v)))
 }
 
 func (c *Cipher) keys() *schedule { return *c.hidden }

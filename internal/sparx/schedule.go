@@ -3,13 +3,11 @@ package sparx
 // stepWords is the number of key words of a step.
 const stepWords = branches * rounds * 2
 
-// schedule holds the keys in the forms of the paths: as in the
-// specification, and two with some words folded, which means xored with the
-// word before. Then the second word of a branch takes its key and the first
-// word's at once, and the vector instructions xor three things at once.
+// schedule holds the keys twice, with some words folded, which means xored
+// with the word before. Then the second word of a branch takes its key and
+// the first word's at once, and the vector instructions xor three things at
+// once.
 type schedule struct {
-	words words
-
 	// enc folds the second word after each mixing: the mixing is l = x2 xor
 	// x0 xor t, and r = l xor the early words.
 	enc lanes
@@ -25,9 +23,11 @@ type lanes [steps*stepWords + stepWords/2 + 2]uint64
 
 // expand fills in the schedule of a key.
 func (k *schedule) expand(key *[KeySize]byte) {
-	k.words.expand(key)
+	var all words
+	all.expand(key)
+	defer clear(all[:])
 	const end = steps * stepWords
-	for i, w := range k.words {
+	for i, w := range all {
 		if i >= end+2 {
 			i += stepWords/2 - 2
 		}

@@ -17,27 +17,6 @@ func TestKeySize(t *testing.T) {
 	}
 }
 
-func TestVariable(t *testing.T) {
-	paths := Available()
-	t.Setenv(Variable, "")
-	c, err := New(make([]byte, KeySize))
-	if err != nil || c.path != paths[len(paths)-1] {
-		t.Errorf("unset: %v, %v; want the last of %v", c, err, paths)
-	}
-	for _, p := range paths {
-		t.Setenv(Variable, string(p))
-		c, err := New(make([]byte, KeySize))
-		if err != nil || c.path != p {
-			t.Errorf("%s: %v, %v", p, c, err)
-		}
-	}
-	t.Setenv(Variable, "sse9")
-	if _, err := New(make([]byte, KeySize)); err == nil || !strings.Contains(err.Error(), "sse9") ||
-		!strings.Contains(err.Error(), "generic, swar") {
-		t.Errorf("sse9: %v", err)
-	}
-}
-
 // TestNeverPrinted prints ciphers in all ways and looks for any number of
 // the key schedule.
 func TestNeverPrinted(t *testing.T) {
