@@ -228,6 +228,7 @@ func TestCallsOfARenewal(t *testing.T) {
 	each(t, func(t *testing.T, s service) {
 		seen := map[string]int{}
 		st := s.open(t, "ids", &hooked{of: func(r *http.Request) bool { seen[s.call(r)]++; return false }}, false)
+		identity(t, st) // makes it
 		must(t, swap(t, st, "", record(5, "a")))
 		clear(seen)
 		_, err1 := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: store.NamespaceNode}})
