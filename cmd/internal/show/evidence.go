@@ -61,6 +61,9 @@ func rounded(id snowfence.ID) bool {
 	if id >= -1<<53 && id <= 1<<53 || id%10 != 0 && (id > 1e17 || id < -1e17) { // doubles have 17 digits
 		return false
 	}
+	if id&0xfff == 0 { // a sequence number of 0, not a lost one
+		return false
+	}
 	return strconv.FormatFloat(float64(id), 'f', -1, 64) == snowfence.Decimal.Encode(id)
 }
 

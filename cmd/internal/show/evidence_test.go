@@ -77,6 +77,7 @@ func TestEvidenceOfDoubles(t *testing.T) {
 		{[]snowfence.ID{-1234567890123456768}, true},
 		{[]snowfence.ID{249887800817025056, 249887800817025057}, false},
 		{[]snowfence.ID{249887800817025024, 250096918090633216}, false},
+		{[]snowfence.ID{2126932822896947200}, false}, // a first ID that ends in zeros by chance
 		{[]snowfence.ID{1000, 2000, 1 << 53}, false},
 		{nil, false},
 	} {
