@@ -149,8 +149,10 @@ func TestServer(t *testing.T) {
 		if c, err := sub.Renew(t.Context(), b.Ticket, try.next(), nil); err != nil || c.Grant.From != b.Grant.From {
 			t.Errorf("a release by the holder before: %+v, %v", c, err)
 		}
+		again := try.next()
 		for _, r := range []wire.Request{
 			{Attempt: "short"},
+			{Attempt: again, Earlier: []string{again}},
 			{Attempt: try.next(), Node: &b.Grant.Node},
 			{Attempt: try.next(), Nodes: 2},
 			{Attempt: try.next(), Fingerprint: "another"},

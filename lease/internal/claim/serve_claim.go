@@ -46,11 +46,16 @@ func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns scope.Namespac
 // errAvoided is why a node that the holder refuses is not leased.
 var errAvoided = errors.New("its holder refuses it")
 
-// suits is an error unless the holder has the scheme of the namespace, and
-// no secret that it lacks.
+// Suits is an error unless the holder has the scheme of the namespace, no
+// secret that it lacks, and an attempt of its own for each call: with an
+// earlier one again, a copy of the holder would find its nodes.
 func Suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request) error {
 	if r.Fingerprint != "" && r.Fingerprint != s.Fingerprint() {
 		return fault.Mismatch(namespace, s.Fingerprint(), r.Fingerprint)
+	}
+	if slices.Contains(r.Earlier, r.Attempt) {
+		return fault.Invalidf("lease: namespace %q: the attempt is one of the earlier ones, too: use a new random "+
+			"attempt for each call", namespace)
 	}
 	for number, id := range r.Keys {
 		if id != "" && (number >= len(keys) || keys[number] != id) {

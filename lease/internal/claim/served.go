@@ -99,7 +99,8 @@ func (c *serverClaim) heard(a wire.Lease) error {
 
 // ended forgets the hold, and remembers the end of its ticks.
 func (c *serverClaim) ended() {
-	if c.grant.Until > c.grant.From {
+	lower := c.grant.Node == c.last.Node && c.grant.Until < c.last.Until // of a store that was rolled back
+	if c.grant.Until > c.grant.From && !lower {
 		c.last = c.grant
 	}
 	c.ticket, c.grant, c.earlier = nil, snowfence.Grant{}, nil
