@@ -40,7 +40,7 @@ func TestBatchesLoseNothingInTheirTick(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		for _, source := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				s, clock := testScheme(t, "time=40,node=2,seq=12,epoch=1999-01-01,cipher=sparx"), newStepped()
+				s, clock := testScheme("time=40,node=2,seq=12,epoch=1999-01-01,cipher=sparx"), newStepped()
 				now := s.Layout().TickOf(time.Now())
 				f := newScript(s, Grant{Node: 1, From: now, Until: now + 90})
 				c := Config{Fence: f, Coarse: coarse}
@@ -75,7 +75,7 @@ func TestBatchesLoseNothingInTheirTick(t *testing.T) {
 // A batch ends with its grant, and with the rollback value that its
 // generator goes on from.
 func TestBatchesEndWithTheirGrant(t *testing.T) {
-	s, clock := testScheme(t, "time=41,rollback=1,node=8,seq=13,cipher=sparx"), newFakeClock()
+	s, clock := testScheme("time=41,rollback=1,node=8,seq=13,cipher=sparx"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	f := newScript(s, Grant{Node: 1, From: now - 9999, Until: now + 9999})
 	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
@@ -100,7 +100,7 @@ func TestBatchesEndWithTheirGrant(t *testing.T) {
 // Batches grow while they are used up in their tick, and shrink when most
 // of one is lost. A call that finds nothing to take changes nothing.
 func TestBatchesHaveTheSizeThatFits(t *testing.T) {
-	s, clock := testScheme(t, "time=40,node=2,seq=10,cipher=sparx"), newFakeClock()
+	s, clock := testScheme("time=40,node=2,seq=10,cipher=sparx"), newFakeClock()
 	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now})
 	for _, c := range []struct {
 		used uint64 // of the batch in hand, before a pause of some ticks
@@ -152,7 +152,7 @@ func TestBatchesHaveTheSizeThatFits(t *testing.T) {
 // A call that is late for a new batch takes from the batch that another
 // call made.
 func TestBatchOfSomebodyElse(t *testing.T) {
-	s, clock := testScheme(t, "time=40,node=2,seq=21,cipher=sparx"), newFakeClock()
+	s, clock := testScheme("time=40,node=2,seq=21,cipher=sparx"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, From: now, Until: now + 9}), Time: clock.now})
 	old := g.batch.Load()
@@ -168,7 +168,7 @@ func TestBatchOfSomebodyElse(t *testing.T) {
 // or the clock has to be compared.
 func TestBatchesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=30,node=2,seq=21,tick=1h,epoch=1999-01-01,cipher=sparx")
+		s := testScheme("time=30,node=2,seq=21,tick=1h,epoch=1999-01-01,cipher=sparx")
 		g := newGenerator(t, Config{Fence: Unguarded(s, 1)})
 		take(t, g, 63) // batches of 2, 4, 8, 16, 32, and the first of 64
 		looks := func(at string, n int, want bool) {
@@ -203,7 +203,7 @@ func TestHandlesLoseNothingInTheirTick(t *testing.T) {
 		for _, source := range []bool{false, true} {
 			for _, cipher := range []string{"", ",cipher=sparx"} {
 				synctest.Test(t, func(t *testing.T) {
-					s, clock := testScheme(t, "time=40,node=2,seq=12,epoch=1999-01-01"+cipher), newStepped()
+					s, clock := testScheme("time=40,node=2,seq=12,epoch=1999-01-01"+cipher), newStepped()
 					now := s.Layout().TickOf(time.Now())
 					c := Config{Fence: newScript(s, Grant{Node: 1, From: now, Until: now + 90}), Coarse: coarse}
 					if source {
@@ -259,7 +259,7 @@ func TestHandlesTakeBlocksThatFit(t *testing.T) {
 		{"time=40,node=2,seq=2", 2 + 4 + 8 + 7, 16, 16},
 		{"time=40,node=2,seq=2", 2 + 4 + 8 + 1, 16, 8},
 	} {
-		s, clock := testScheme(t, c.spec), newFakeClock()
+		s, clock := testScheme(c.spec), newFakeClock()
 		g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, Lead: 1000})
 		l := g.Local()
 		for range c.take {
@@ -280,7 +280,7 @@ func TestHandlesTakeBlocksThatFit(t *testing.T) {
 // only when that may be so.
 func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=30,node=2,seq=21,tick=1h,epoch=1999-01-01")
+		s := testScheme("time=30,node=2,seq=21,tick=1h,epoch=1999-01-01")
 		now := s.Layout().TickOf(time.Now())
 		for _, coarse := range []bool{false, true} {
 			f := newScript(s, Grant{Node: 1, From: now - 9, Until: now + 9})

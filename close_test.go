@@ -47,7 +47,7 @@ func (f *deaf) Release(_ context.Context, _ Grant, used int64) error {
 // does not wait for ever.
 func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
+		s := testScheme(bubbleSpec)
 		now := s.Layout().TickOf(time.Now())
 		f := &deaf{scheme: s, ask: make(chan Grant), first: Grant{Node: 1, From: now, Until: now + 10}}
 		g := must(New(Config{Fence: f, MaxWait: -1}))
@@ -92,7 +92,7 @@ func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 // After a Close that failed, the fence may serve another generator: then
 // the first one gives nothing back any more.
 func TestShutdownAfterTheFenceWentOn(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	away := errors.New("away")
 	f := &deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}, fail: away}
 	first := must(New(Config{Fence: f}))
@@ -133,7 +133,7 @@ func (f *stuck) Release(ctx context.Context, gr Grant, used int64) error {
 // than its own ctx.
 func TestShutdownWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
+		s := testScheme(bubbleSpec)
 		f := &stuck{deaf: deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}}, release: make(chan struct{})}
 		g := must(New(Config{Fence: f}))
 		results := make(chan error, 2)
@@ -162,7 +162,7 @@ func TestShutdownWaitsForItsTurn(t *testing.T) {
 // A fence that cannot be bound again gets nothing back, and the error says
 // why.
 func TestShutdownWhereTheFenceCannotBeBound(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	away := errors.New("away")
 	f := &stuck{
 		deaf:    deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}, fail: away},
@@ -218,7 +218,7 @@ func (w *paced) Wait(d time.Duration, _ ...<-chan struct{}) int {
 // world.
 func exhausted(t *testing.T, maxWait time.Duration) (*Generator, *paced, *fakeClock) {
 	t.Helper()
-	s, clock := testScheme(t, "time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01"), newFakeClock()
+	s, clock := testScheme("time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01"), newFakeClock()
 	clock.wall = s.Layout().TimeOf(1e6)
 	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, MaxWait: maxWait})
 	take(t, g, 2)
@@ -297,7 +297,7 @@ func (f *late) Grant(ctx context.Context, after int64) (Grant, error) {
 // What the fence grants at the very end of a wait is used.
 func TestGrantAtTheEndOfTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
+		s := testScheme(bubbleSpec)
 		now := s.Layout().TickOf(time.Now())
 		g := newGenerator(t, Config{Fence: &late{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1})}})
 		time.Sleep(time.Millisecond)
@@ -311,7 +311,7 @@ func TestGrantAtTheEndOfTheWait(t *testing.T) {
 // way, and uses the answer.
 func TestTheQuestionGoesOnWithoutTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
+		s := testScheme(bubbleSpec)
 		now := s.Layout().TickOf(time.Now())
 		f := &patient{script: newScript(s, Grant{Node: 1, From: now, Until: now + 600})}
 		g := newGenerator(t, Config{Fence: f, MaxWait: -1})
@@ -334,7 +334,7 @@ func TestTheQuestionGoesOnWithoutTheCaller(t *testing.T) {
 // the answer ask again.
 func TestOthersWaitOnForTheFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
+		s := testScheme(bubbleSpec)
 		now := s.Layout().TickOf(time.Now())
 		f := newScript(s, Grant{Node: 1, From: now, Until: now + 1})
 		g := newGenerator(t, Config{Fence: f})

@@ -74,7 +74,7 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 	for i, w := range slices.Concat(ways, ways) {
 		spec := []string{"time=41,node=4,seq=6", "scatter=2,time=41,node=4,seq=4"}[i/len(ways)]
 		t.Run(w.name+" "+spec, func(t *testing.T) {
-			s := testScheme(t, spec+",epoch=2020-01-01,tick=100us")
+			s := testScheme(spec + ",epoch=2020-01-01,tick=100us")
 			now := func() int64 { return s.Layout().TickOf(time.Now()) }
 			first := now() - 10
 			f := newScript(s, Grant{Node: 1, From: first, Until: first + 1_000_000}) // more than New ever takes
@@ -139,7 +139,7 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 // goroutines use it: nothing at or above used comes out of the first.
 func TestCloseUnderLoad(t *testing.T) {
 	for _, w := range ways {
-		s := testScheme(t, "time=41,node=4,seq=10,epoch=2020-01-01")
+		s := testScheme("time=41,node=4,seq=10,epoch=2020-01-01")
 		fence := Unguarded(s, 3)
 		var mu sync.Mutex
 		var all []ID
@@ -179,7 +179,7 @@ func TestCloseUnderLoad(t *testing.T) {
 // made.
 func TestCoarseIsExactAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
+		s := testScheme(bubbleSpec)
 		g := newGenerator(t, Config{Fence: Unguarded(s, 7), Coarse: true})
 		defer g.Close()
 		l := g.Local()
@@ -208,7 +208,7 @@ func TestCoarseIsExactAfterAPause(t *testing.T) {
 func TestHandlesEndWithTheirGenerator(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		g := must(New(Config{
-			Fence:  Unguarded(testScheme(t, "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0),
+			Fence:  Unguarded(testScheme("time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0),
 			Coarse: coarse,
 		}))
 		l := g.Local()
@@ -223,7 +223,7 @@ func TestHandlesEndWithTheirGenerator(t *testing.T) {
 }
 
 func TestNothingAllocates(t *testing.T) {
-	s := testScheme(t, wide)
+	s := testScheme(wide)
 	for _, coarse := range []bool{false, true} {
 		g := newGenerator(t, Config{Fence: Unguarded(s, 1), Coarse: coarse})
 		l := g.Local()

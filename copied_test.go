@@ -54,8 +54,7 @@ func (f *resumable) Held(after int64) (Grant, bool) {
 
 func (f *resumable) Release(context.Context, Grant, int64) error { return nil }
 
-func (f *resumable) node(t *testing.T, id ID) uint64 {
-	t.Helper()
+func (f *resumable) node(id ID) uint64 {
 	return uint64(must(f.scheme.Decode(id)).Node)
 }
 
@@ -106,8 +105,8 @@ func one(next func(g *Generator) (ID, error)) func(g *Generator) func() ([]ID, e
 // tick later, so generators have a lead.
 func copiedSchemes(t *testing.T) map[string]*Scheme {
 	return map[string]*Scheme{
-		"plain":  testScheme(t, "time=22,node=16,seq=25,epoch=2026-01-01,tick=1h"),
-		"linear": testScheme(t, "time=22,node=16,seq=25,epoch=2026-01-01,tick=1h,first=5"),
+		"plain":  testScheme("time=22,node=16,seq=25,epoch=2026-01-01,tick=1h"),
+		"linear": testScheme("time=22,node=16,seq=25,epoch=2026-01-01,tick=1h,first=5"),
 		"encrypted": must(NewScheme(MustLayout("time=22,node=16,seq=25,epoch=2026-01-01,tick=1h,cipher=sparx"),
 			GenerateSecret())),
 	}
@@ -129,7 +128,7 @@ func TestCopiedMachine(t *testing.T) {
 					for range 3 {
 						ids := must(call())
 						for _, id := range ids {
-							if got, want := f.node(t, id), f.counter.Load(); got != want {
+							if got, want := f.node(id), f.counter.Load(); got != want {
 								t.Fatalf("%s, %s, coarse %v: an ID of resumption %d, after %d", layout, name, coarse,
 									got, want)
 							}
@@ -167,7 +166,7 @@ func TestCopiedMachineAtAnyMoment(t *testing.T) {
 							return
 						}
 						for _, id := range ids {
-							if got := f.node(t, id); got < before {
+							if got := f.node(id); got < before {
 								t.Errorf("%s, %s: an ID of resumption %d in a call after %d", layout, name, got, before)
 								return
 							}
@@ -185,7 +184,7 @@ func TestCopiedMachineAtAnyMoment(t *testing.T) {
 // What a fence granted before the machine was resumed is of the machine
 // before, also if the answer comes after: the first grant, and later ones.
 func TestCopiedWhileTheFenceAnswers(t *testing.T) {
-	f := &resumable{scheme: testScheme(t, "twitter")}
+	f := &resumable{scheme: testScheme("twitter")}
 	resumptions := 0
 	f.granted = func() {
 		if resumptions++; resumptions%2 == 1 {
@@ -196,7 +195,7 @@ func TestCopiedWhileTheFenceAnswers(t *testing.T) {
 	defer g.Close()
 	for range 20 {
 		id := must(g.Next(t.Context()))
-		if got, want := f.node(t, id), f.counter.Load(); got != want {
+		if got, want := f.node(id), f.counter.Load(); got != want {
 			t.Fatalf("an ID of resumption %d after %d", got, want)
 		}
 		f.counter.Add(1)
@@ -207,7 +206,7 @@ func TestCopiedWhileTheFenceAnswers(t *testing.T) {
 // again.
 func TestCopiedDuringABatch(t *testing.T) {
 	const each = 8 // IDs in a tick
-	s := testScheme(t, "time=41,node=19,seq=3")
+	s := testScheme("time=41,node=19,seq=3")
 	for name, fill := range map[string]func(g *Generator) ([]ID, error){
 		"fill": func(g *Generator) ([]ID, error) {
 			ids := make([]ID, 5*each)
@@ -237,7 +236,7 @@ func TestCopiedDuringABatch(t *testing.T) {
 			t.Fatalf("%s: %d IDs after %d looks at the clock: %v", name, len(ids), looks, err)
 		}
 		for i, id := range ids {
-			if got := f.node(t, id); got != 1 {
+			if got := f.node(id); got != 1 {
 				t.Fatalf("%s: ID %d is of resumption %d", name, i, got)
 			}
 		}

@@ -34,7 +34,7 @@ func TestZeroSecret(t *testing.T) {
 
 // An ID of a later time or of another node does not pass.
 func TestCheckTellsForgedFromReal(t *testing.T) {
-	s := testScheme(t, "randflake")
+	s := testScheme("randflake")
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	p := &CheckOptions{Now: now, Ahead: time.Minute, Nodes: NodeRange{From: 100, Until: 356}}
 	for _, node := range []int64{100, 200, 355} {
@@ -54,7 +54,7 @@ func TestCheckTellsForgedFromReal(t *testing.T) {
 // Snow-drift makes IDs with the numbers 1 to 4 after a step back, and
 // people make some with 0. No generator makes any above the last.
 func TestCheckTakesReservedNumbers(t *testing.T) {
-	s := testScheme(t, "time=51,node=6,seq=6,first=5,last=40,epoch=2020-02-20")
+	s := testScheme("time=51,node=6,seq=6,first=5,last=40,epoch=2020-02-20")
 	for number, real := range map[int64]bool{0: true, 1: true, 4: true, 5: true, 40: true, 41: false, 63: false} {
 		id := must(s.Compose(Parts{Tick: 7, Node: 3, Sequence: number}))
 		if p, err := s.Check(id, nil); (err == nil) != real || real && p.Sequence != number ||
@@ -110,7 +110,7 @@ func TestRotatedKeysDoNotCollide(t *testing.T) {
 // encrypted IDs spread evenly, though they are of a few milliseconds and
 // one node.
 func TestEncryptedIDsShardEvenly(t *testing.T) {
-	s := testScheme(t, "randflake")
+	s := testScheme("randflake")
 	g := newGenerator(t, Config{Fence: Unguarded(s, 9), Lead: 1000})
 	ids := must(takeFill(g, 1_000_000))
 	for _, shards := range []uint64{2, 3, 7, 16, 100, 256, 1000, 1024} {
@@ -137,7 +137,7 @@ func TestEncryptedIDsShardEvenly(t *testing.T) {
 // The reference implementation fails after 17 of its 34 years, when the raw
 // value turns negative. Here they all work.
 func TestRandflakeWholeLife(t *testing.T) {
-	s := testScheme(t, "randflake")
+	s := testScheme("randflake")
 	for _, tick := range []int64{0, 1<<29 - 1, 1 << 29, 1<<29 + 12345, s.MaxTick()} {
 		id := must(s.Compose(Parts{Tick: tick, Node: 131071, Sequence: 131071}))
 		if p, err := s.Decode(id); err != nil || p.Tick != tick || p.Node != 131071 || p.Sequence != 131071 {
@@ -160,7 +160,7 @@ func TestEncryptedGenerator(t *testing.T) {
 		spec = strings.Replace(spec, "twitter", MustLayout("twitter").String(), 1)
 		for _, w := range ways {
 			t.Run(spec+" "+w.name, func(t *testing.T) {
-				s := testScheme(t, spec)
+				s := testScheme(spec)
 				f := newScript(s, Grant{Node: 2, Until: s.MaxTick()})
 				g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, Lead: 100, MaxWait: time.Minute})
 				ids := make([]ID, 0, 4000)
@@ -194,7 +194,7 @@ func TestEncryptedGenerator(t *testing.T) {
 // and the generator is closed.
 func TestEncryptedGoroutines(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
-		s := testScheme(t, "randflake")
+		s := testScheme("randflake")
 		fence := Unguarded(s, 3)
 		var all []ID
 		for range 5 {
@@ -231,7 +231,7 @@ func runEncrypted(t *testing.T, g *Generator) []ID {
 // Outside of its grant a Randflake generator refuses and does not wait.
 func TestRandflakeRefusesOutsideItsGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=30,node=17,seq=17,epoch=1999-01-01,tick=1s,cipher=sparx")
+		s := testScheme("time=30,node=17,seq=17,epoch=1999-01-01,tick=1s,cipher=sparx")
 		now := s.Layout().TickOf(time.Now())
 		f := newScript(s, Grant{Node: 7, From: now + 2, Until: now + 5})
 		g := newGenerator(t, Config{Fence: f, MaxWait: time.Hour})
@@ -344,7 +344,7 @@ func TestSchemesAndKeysFit(t *testing.T) {
 // renewal.
 func TestRandflakeWaitsForTheNextSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=30,node=17,seq=6,epoch=1999-01-01,tick=1s,cipher=sparx")
+		s := testScheme("time=30,node=17,seq=6,epoch=1999-01-01,tick=1s,cipher=sparx")
 		now := s.Layout().TickOf(time.Now())
 		f := newScript(s, Grant{Node: 7, Until: now + 3})
 		g := newGenerator(t, Config{Fence: f, MaxWait: 2 * time.Second})

@@ -14,7 +14,7 @@ import (
 // a tick begins, and gives each position of a tick.
 func TestFastPathAtTheEdgesOfATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=41,node=10,seq=4,epoch=1999-01-01")
+		s := testScheme("time=41,node=10,seq=4,epoch=1999-01-01")
 		now := s.Layout().TickOf(time.Now())
 		g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 7, From: now, Until: now + 90})})
 		for tick := now; tick < now+50; tick++ {
@@ -47,7 +47,7 @@ func TestFastPathAtTheEdgesOfATick(t *testing.T) {
 func TestFastPathsStopAtTheLimit(t *testing.T) {
 	for _, gr := range []Grant{{Node: 5}, {Node: 5, FirstSeq: 2, LastSeq: 14}} {
 		for _, coarse := range []bool{false, true} {
-			s, clock := testScheme(t, "time=41,node=10,seq=4,epoch=1999-01-01"), newFakeClock()
+			s, clock := testScheme("time=41,node=10,seq=4,epoch=1999-01-01"), newFakeClock()
 			now := s.Layout().TickOf(clock.wall)
 			gr.From, gr.Until = now, now+1000
 			g := newGenerator(t, Config{Fence: newScript(s, gr), Time: clock.now, Coarse: coarse, Lead: 100})
@@ -112,7 +112,7 @@ func (f *patient) Held(after int64) (Grant, bool) { return atHand(f, after) }
 // later, and the fence is asked for no tick below 0.
 func TestFirstGrantIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, clock := testScheme(t, bubbleSpec), newStepped()
+		s, clock := testScheme(bubbleSpec), newStepped()
 		f := &patient{script: newScript(s, Grant{Node: 1, Until: 1 << 40})}
 		newGenerator(t, Config{Fence: f, MaxWait: -1, Time: clock.now})
 		if _, err := New(Config{
@@ -133,7 +133,7 @@ func TestFirstGrantIsWaitedFor(t *testing.T) {
 // A generator needs a scheme, takes a lead of up to 2^40 ticks, and shows
 // no grant after its end.
 func TestGeneratorAtTheEdgesOfItsConfig(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	if _, err := New(Config{Fence: newScript(nil, Grant{Until: 1 << 40})}); err == nil {
 		t.Error("a fence without a scheme was accepted")
 	}
@@ -154,7 +154,7 @@ func TestGeneratorAtTheEdgesOfItsConfig(t *testing.T) {
 // tick in the middle.
 func TestFillOverSomeTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=41,node=10,seq=4,epoch=1999-01-01")
+		s := testScheme("time=41,node=10,seq=4,epoch=1999-01-01")
 		now := s.Layout().TickOf(time.Now())
 		g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 7, From: now, Until: now + 90})})
 		dst := make([]ID, 24)
@@ -202,7 +202,7 @@ func TestRunsOfNoIDs(t *testing.T) {
 // to the soft bound.
 func TestPublishCoarse(t *testing.T) {
 	const span, soft = 1 << 20, 20
-	s, clock := testScheme(t, "time=40,node=2,seq=20"), newFakeClock()
+	s, clock := testScheme("time=40,node=2,seq=20"), newFakeClock()
 	f := newScript(s, Grant{Node: 1, From: 0, Until: 1 << 39})
 	g := newGenerator(t, Config{Fence: f, Time: clock.now, Coarse: true})
 	g.ticking.Store(true) // no ticker
@@ -288,7 +288,7 @@ func TestTickerKeepsItsPace(t *testing.T) {
 // ticker is a coarse generator whose ticker the test runs itself.
 func ticker(t *testing.T, spec string, lead int64) (*Generator, *paced, *fakeClock) {
 	t.Helper()
-	s, clock := testScheme(t, spec), newFakeClock()
+	s, clock := testScheme(spec), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	f := newScript(s, Grant{Node: 1, From: now, Until: now + 9000})
 	g := newGenerator(t, Config{Fence: f, Time: clock.now, Coarse: true, Lead: lead})

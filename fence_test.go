@@ -19,7 +19,7 @@ func grant(t *testing.T, f Fence, after int64) Grant {
 // A bare number takes the first and the last node of a layout, and no other
 // number.
 func TestUnguardedNodes(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	for _, node := range []int64{-1, 0, s.Nodes() - 1, s.Nodes()} {
 		_, err := Unguarded(s, node).Grant(t.Context(), 0)
 		if inside := node >= 0 && node < s.Nodes(); inside != (err == nil) {
@@ -31,7 +31,7 @@ func TestUnguardedNodes(t *testing.T) {
 // A static fence grants all ticks from the first unused one to the last of
 // the layout.
 func TestStaticTicks(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	f := Unguarded(s, 3)
 	last := s.MaxTick()
 	if g := grant(t, f, last); g.From != 0 || g.Until != last+1 {
@@ -76,7 +76,7 @@ func (f *seized) Held(after int64) (Grant, bool) { return atHand(f, after) }
 // the generator has it is not used, and the generator asks again, as long
 // as it may wait.
 func TestRevokedBetweenBindAndInstall(t *testing.T) {
-	clock, s := newFakeClock(), testScheme(t, "twitter")
+	clock, s := newFakeClock(), testScheme("twitter")
 	now := s.Layout().TickOf(clock.wall)
 	f := &seized{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1000}), at: 1}
 	g := newGenerator(t, Config{Fence: f, Time: clock.now})
@@ -94,7 +94,7 @@ func TestRevokedBetweenBindAndInstall(t *testing.T) {
 // TestRevokedBetweenAnswerAndInstall: so is a later one, and the generator
 // asks again.
 func TestRevokedBetweenAnswerAndInstall(t *testing.T) {
-	clock, s := newFakeClock(), testScheme(t, "twitter")
+	clock, s := newFakeClock(), testScheme("twitter")
 	now := s.Layout().TickOf(clock.wall)
 	f := &seized{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1}), at: 2}
 	g := newGenerator(t, Config{Fence: f, Time: clock.now})
@@ -119,7 +119,7 @@ func TestRevokedBetweenAnswerAndInstall(t *testing.T) {
 // still new: each step takes another value, until none is left whose word
 // is not ahead of the clock.
 func TestRollbackStampsTheTrueTime(t *testing.T) {
-	s := testScheme(t, "rollback")
+	s := testScheme("rollback")
 	clock := newFakeClock()
 	g := newGenerator(t, Config{Fence: Unguarded(s, 200), Time: clock.now})
 	var all []ID
@@ -158,7 +158,7 @@ func TestRollbackStampsTheTrueTime(t *testing.T) {
 }
 
 func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
-	s := testScheme(t, "rollback")
+	s := testScheme("rollback")
 	clock := newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	f := newScript(s, Grant{Node: 1, From: now - 5000, Until: now + 1000})
@@ -183,7 +183,7 @@ func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
 // hold is not sealed and the clock is in its grant.
 func TestSwitchRollback(t *testing.T) {
 	const span = 16
-	s := testScheme(t, "time=40,node=3,rollback=2,seq=4")
+	s := testScheme("time=40,node=3,rollback=2,seq=4")
 	for name, c := range map[string]struct {
 		word, next, last uint64 // of the present value, of the next one, and of the two others
 		tick             int64
@@ -268,7 +268,7 @@ func TestGrantsAtTheEdgesOfALayout(t *testing.T) {
 		{"time=3,node=23,seq=31", Grant{Until: 8, Nodes: 1<<22 + 1}, 0, false},
 		{"time=3,node=32,seq=29", Grant{Until: 8, Nodes: 1 << 32}, 0, false},
 	} {
-		s := testScheme(t, c.spec)
+		s := testScheme(c.spec)
 		h, err := newHold(s, here, c.grant.norm(s.layout), c.grant.From, c.grant.From, c.lead)
 		if (err == nil) != c.ok {
 			t.Errorf("%s, %+v, lead %d: %v", c.spec, c.grant, c.lead, err)
@@ -318,7 +318,7 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 		{"time=6,seq=3,zone=2,rack=2", Grant{Node: 2, Nodes: 5}, block, 5},
 		{"time=6,zone=2,rack=2", Grant{Node: 2, Nodes: 5}, linear, 0},
 	} {
-		s := testScheme(t, c.spec)
+		s := testScheme(c.spec)
 		c.grant.From, c.grant.Until = 3, 9
 		h := must(newHold(s, here, c.grant.norm(s.layout), 3, 3, 0))
 		gr := h.grant
@@ -368,7 +368,7 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 // What lies before the start is not used again, and positions start late
 // enough for the present to be among them.
 func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
+	s := testScheme("time=40,node=3,seq=4,rollback=1")
 	for _, c := range []struct {
 		grant      Grant
 		start, now int64
@@ -392,7 +392,7 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 
 	// With 2^50 positions in a tick, 2^10 ticks before now are as many as
 	// half a word has room for.
-	w := testScheme(t, "time=14,seq=31,node=19")
+	w := testScheme("time=14,seq=31,node=19")
 	whole := Grant{Nodes: 1 << 19, Until: 1 << 14}
 	for _, c := range []struct{ now, from, until int64 }{
 		{1 << 10, 0, 1 << 11},
@@ -409,7 +409,7 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 // The place to ask for the next grant is two thirds of the way from now, or
 // from the old end, to the new one.
 func TestRaise(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
+	s := testScheme("time=40,node=3,seq=4,rollback=1")
 	h := must(newHold(s, here, Grant{From: 100, Until: 130}.norm(s.layout), 100, 40, 0))
 	expect := func(what string, raised, want bool, until, soft uint64) {
 		t.Helper()
@@ -432,7 +432,7 @@ func TestRaise(t *testing.T) {
 // The first tick of which nothing was taken counts all rollback values, no
 // position above the end, and stays what it was.
 func TestSeal(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
+	s := testScheme("time=40,node=3,seq=4,rollback=1")
 	for _, c := range []struct {
 		start        int64
 		first, other uint64 // positions taken of each rollback value

@@ -25,7 +25,7 @@ func TestRunsAreWhatFillGives(t *testing.T) {
 		{"discord", Grant{Node: 3}},
 		{"time=41,zone=3,seq=8,node=4", Grant{Node: 4, Nodes: 4}},
 	} {
-		s := testScheme(t, c.spec)
+		s := testScheme(c.spec)
 		c.grant.Until = s.MaxTick()
 		clock := newFakeClock()
 		var all []ID
@@ -60,7 +60,7 @@ func TestRunsAreWhatFillGives(t *testing.T) {
 }
 
 func TestRunsKeepWhatWasTaken(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	g := newGenerator(t, Config{
 		Fence:   newScript(s, Grant{Node: 1, Until: 1 << 40}),
 		Time:    newFakeClock().now,
@@ -73,7 +73,7 @@ func TestRunsKeepWhatWasTaken(t *testing.T) {
 }
 
 func TestRunsOfEncryptedIDs(t *testing.T) {
-	s := testScheme(t, "randflake")
+	s := testScheme("randflake")
 	g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, Until: s.MaxTick()}), Time: newFakeClock().now})
 	if runs, err := g.Runs(t.Context(), nil, 10); err == nil || runs != nil {
 		t.Errorf("%v, %v: encrypted IDs are in no steps", runs, err)
@@ -102,7 +102,7 @@ func TestBlocksOfNodes(t *testing.T) {
 		{"time=41,zone=3,seq=8,node=4", Grant{Node: 4, Nodes: 4}},
 		{"time=41,node=4,seq=8", Grant{Node: 0, Nodes: 16}},
 	} {
-		s := testScheme(t, c.spec)
+		s := testScheme(c.spec)
 		clock := newFakeClock()
 		c.grant.Until = s.MaxTick()
 		f := newScript(s, c.grant)
@@ -171,7 +171,7 @@ func TestWindow(t *testing.T) {
 // a tick, or the clock at a tick.
 func TestObstacles(t *testing.T) {
 	const from, span, lead, until = 100, 16, 2, 130
-	s := testScheme(t, "time=10,node=3,seq=4,tick=1s,epoch=1999-01-01")
+	s := testScheme("time=10,node=3,seq=4,tick=1s,epoch=1999-01-01")
 	for _, c := range []struct {
 		word   uint64
 		tick   int64
@@ -250,7 +250,7 @@ func TestPublish(t *testing.T) {
 // at the bound or above. Whatever it takes it tells those who ask ahead.
 func TestAttempt(t *testing.T) {
 	const span, until = 16, 30
-	s := testScheme(t, "time=41,node=3,seq=4,epoch=1999-01-01")
+	s := testScheme("time=41,node=3,seq=4,epoch=1999-01-01")
 	for _, c := range []struct {
 		word, n    uint64
 		tick, lead int64 // after the first one of the grant

@@ -11,7 +11,7 @@ import (
 )
 
 func TestNewRefusesABadConfig(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	for name, c := range map[string]Config{
 		"no fence":                {},
 		"negative lead":           {Fence: Unguarded(s, 1), Lead: -1},
@@ -23,7 +23,7 @@ func TestNewRefusesABadConfig(t *testing.T) {
 		"sequence":                {Fence: newScript(s, Grant{FirstSeq: 5, LastSeq: 4096, Until: 1 << 40})},
 		"sequence reversed":       {Fence: newScript(s, Grant{FirstSeq: 5, LastSeq: 4, Until: 1 << 40})},
 		"past the end":            {Fence: newScript(s, Grant{Until: 1<<41 + 1})},
-		"block over the sequence": {Fence: newScript(testScheme(t, "time=41,zone=3,seq=8,node=4"), Grant{Node: 14, Nodes: 4, Until: 1 << 40})},
+		"block over the sequence": {Fence: newScript(testScheme("time=41,zone=3,seq=8,node=4"), Grant{Node: 14, Nodes: 4, Until: 1 << 40})},
 	} {
 		if g, err := New(c); err == nil {
 			t.Errorf("%s: no error", name)
@@ -37,7 +37,7 @@ func TestNewRefusesABadConfig(t *testing.T) {
 }
 
 func TestOneFenceServesOneGenerator(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	f := Unguarded(s, 1)
 	g := must(New(Config{Fence: f}))
 	if _, err := New(Config{Fence: f}); !errors.Is(err, ErrBound) {
@@ -67,7 +67,7 @@ func TestClockStepsBackInTheProcess(t *testing.T) {
 	for _, back := range []time.Duration{40 * time.Millisecond, time.Second, time.Hour} {
 		for _, coarse := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				s := testScheme(t, bubbleSpec)
+				s := testScheme(bubbleSpec)
 				clock := newStepped()
 				g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now, Coarse: coarse})
 				defer g.Close()
@@ -93,7 +93,7 @@ func TestClockStepsBackInTheProcess(t *testing.T) {
 }
 
 func TestClockBeforeTheEpoch(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	clock := newFakeClock()
 	clock.wall = time.Unix(0, 0)
 	f := Unguarded(s, 7)
@@ -115,7 +115,7 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 // Between the fence's answer and its use the clock may move by years:
 // nothing is made outside of the grant for that.
 func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
-	s := testScheme(t, "time=33,seq=30,tick=100ms,epoch=2020-01-01")
+	s := testScheme("time=33,seq=30,tick=100ms,epoch=2020-01-01")
 	now := s.Layout().TickOf(newFakeClock().wall)
 	h := must(newHold(s, here, Grant{From: now, Until: now + 10}.norm(s.layout), now, now+3_000_000_000, 0))
 	if got := h.until(); got > now+10 {
@@ -130,7 +130,7 @@ func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 // error is not the end of a context the caller does not have.
 func TestWaitErrorSaysWhatTheFenceSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
+		s := testScheme(bubbleSpec)
 		now := s.Layout().TickOf(time.Now())
 		f := &sayingFence{script: newScript(s, Grant{Node: 5, Until: now + 10})}
 		g := newGenerator(t, Config{Fence: f})
@@ -160,7 +160,7 @@ func (f *sayingFence) Grant(ctx context.Context, after int64) (Grant, error) {
 func (f *sayingFence) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
 func TestEndOfLifeOfTheTimeBits(t *testing.T) {
-	s := testScheme(t, "time=20,node=3,seq=4,epoch=2026-01-01")
+	s := testScheme("time=20,node=3,seq=4,epoch=2026-01-01")
 	clock := newFakeClock()
 	clock.wall = s.Layout().EndOfLife().Add(-time.Millisecond)
 	g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now, Lead: 1000})
@@ -180,7 +180,7 @@ func TestEndOfLifeOfTheTimeBits(t *testing.T) {
 
 func TestNextEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01")
+		s := testScheme("time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01")
 		g := newGenerator(t, Config{Fence: Unguarded(s, 1)})
 		defer g.Close()
 		take(t, g, 2)
@@ -213,7 +213,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 // user's help; nothing is made in between.
 func TestLostGrantHeals(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
-		s := testScheme(t, "twitter")
+		s := testScheme("twitter")
 		clock := newFakeClock()
 		now := s.Layout().TickOf(clock.wall)
 		f := newScript(s, Grant{Node: 900, From: 5, Until: now + 1000})
@@ -244,7 +244,7 @@ func TestLostGrantHeals(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	for _, taken := range []int{0, 1, 4096, 4097, 20000} {
 		clock := newFakeClock()
 		now := s.Layout().TickOf(clock.wall)
@@ -282,7 +282,7 @@ func TestClose(t *testing.T) {
 
 func TestCloseWakesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=41,node=2,seq=1,tick=10s,epoch=1999-01-01")
+		s := testScheme("time=41,node=2,seq=1,tick=10s,epoch=1999-01-01")
 		f := newScript(s, Grant{Node: 1, Until: 1 << 30})
 		g := newGenerator(t, Config{Fence: f, MaxWait: time.Hour})
 		take(t, g, 2)
@@ -312,7 +312,7 @@ func TestCloseWakesWaiters(t *testing.T) {
 // Ahead tells of a burst without using up an ID: two scrapes of metrics had
 // cost one each.
 func TestAheadUsesUpNoID(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	now := MustLayout("twitter").Epoch.Add(1000 * time.Hour)
 	clock := func() (time.Time, time.Duration) { return now, 0 }
 	g, err := New(Config{Fence: Unguarded(s, 5), Lead: 100, MaxWait: -1, Time: clock})

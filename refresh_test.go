@@ -27,7 +27,7 @@ func (f *counted) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
 // Two grants overlap where they have a node in common.
 func TestGrantsOverlap(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=4")
+	s := testScheme("time=40,node=3,seq=4")
 	for i := range int64(8) {
 		for n := int64(1); n <= 2 && i+n <= 8; n++ {
 			h := must(newHold(s, here, Grant{Node: i, Nodes: n, Until: 9}.norm(s.layout), 0, 0, 0))
@@ -75,7 +75,7 @@ func TestAsksAheadOnceAndNotPastTheEnd(t *testing.T) {
 		{1024, 922, 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := testScheme(t, "time=10,node=3,seq=4,tick=1s,epoch=1999-01-01")
+			s := testScheme("time=10,node=3,seq=4,tick=1s,epoch=1999-01-01")
 			clock := newFakeClock()
 			clock.wall = s.Layout().TimeOf(100)
 			f := &counted{script: newScript(s, Grant{Node: 1, From: 100, Until: c.until})}
@@ -103,7 +103,7 @@ func TestAsksAheadOnceAndNotPastTheEnd(t *testing.T) {
 // another grant came into use, the fence is not asked.
 func TestOneQuestionAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
+		s := testScheme(bubbleSpec)
 		now := s.Layout().TickOf(time.Now())
 		f := &counted{script: newScript(s, Grant{Node: 1, From: now, Until: now + 10})}
 		g := newGenerator(t, Config{Fence: f})
@@ -150,7 +150,7 @@ func isDone(f *flight) bool {
 // A fence that grants no tick past the one that was asked for is refused,
 // and its grant, which may be the present one, stays.
 func TestGrantThatEndsTooSoon(t *testing.T) {
-	s, clock := testScheme(t, "twitter"), newFakeClock()
+	s, clock := testScheme("twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	gr := Grant{Node: 1, From: now, Until: now + 10}
 	f := &deaf{scheme: s, ask: make(chan Grant, 2), first: gr}
@@ -174,7 +174,7 @@ func TestGrantThatEndsTooSoon(t *testing.T) {
 // A fence may give the same grant again after it took it back: the
 // generator goes on above what it used.
 func TestSameGrantAfterALoss(t *testing.T) {
-	s, clock := testScheme(t, "twitter"), newFakeClock()
+	s, clock := testScheme("twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	f := &counted{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1000})}
 	g := newGenerator(t, Config{Fence: f, Time: clock.now})
@@ -193,7 +193,7 @@ func TestSameGrantAfterALoss(t *testing.T) {
 // with its own. The next one is asked for after two thirds of the time that
 // either gives.
 func TestRenewalsAndNewGrantsInUse(t *testing.T) {
-	s, clock := testScheme(t, "twitter"), newFakeClock()
+	s, clock := testScheme("twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	g := newGenerator(t, Config{
 		Fence: newScript(s, Grant{Node: 1, From: now - 600, Until: now + 100}),
@@ -236,7 +236,7 @@ func TestOtherGrantsInTheSameTick(t *testing.T) {
 		{"time=41,node=8,rollback=2,seq=12", 5, true},
 		{"time=41,node=8,rollback=2,seq=12", 3, false},
 	} {
-		s, clock := testScheme(t, c.spec), newFakeClock()
+		s, clock := testScheme(c.spec), newFakeClock()
 		now := s.Layout().TickOf(clock.wall)
 		f := newScript(s, Grant{Node: 5, From: now - 10, Until: now + 100})
 		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 3})
@@ -276,7 +276,7 @@ func (f *corrected) Held(after int64) (Grant, bool) {
 // A generator whose clock was corrected while it asked reads the clock
 // anew, and asks again.
 func TestAsksAgainByACorrectedClock(t *testing.T) {
-	s, fake := testScheme(t, "twitter"), newFakeClock()
+	s, fake := testScheme("twitter"), newFakeClock()
 	now := s.Layout().TickOf(fake.wall)
 	f := &corrected{script: newScript(s, Grant{Node: 1, From: now, Until: now + 10})}
 	g := newGenerator(t, Config{Fence: f, Time: fake.now})

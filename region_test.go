@@ -265,7 +265,7 @@ func TestRegionsOfNeighbors(t *testing.T) {
 			t.Errorf("a region without a tick: %+v, %v", x, err)
 		}
 	}
-	end, all := testScheme(t, "default").MaxTick(), of("default", NodeRange{})
+	end, all := testScheme("default").MaxTick(), of("default", NodeRange{})
 	last := all
 	last.From, last.Until = end, end+1
 	if x, err := Meet(all, last); err != nil || x == nil {

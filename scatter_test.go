@@ -49,7 +49,7 @@ func TestEachIDOnce(t *testing.T) {
 				},
 			} {
 				t.Run(fmt.Sprint(spec, "/", blockOfNodes, "/", name), func(t *testing.T) {
-					s := testScheme(t, spec+",epoch=2026-05-04")
+					s := testScheme(spec + ",epoch=2026-05-04")
 					if blockOfNodes <= s.Nodes() {
 						checkEachID(t, s, blockOfNodes, takeSome)
 					}
@@ -143,7 +143,7 @@ func checkRanges(t *testing.T, s *Scheme, ids []ID) {
 // Machines that share a node have slices of the sequence, and all scatter
 // values.
 func TestScatteredSlices(t *testing.T) {
-	s := testScheme(t, "scatter=2,time=3,node=1,seq=3,epoch=2026-05-04")
+	s := testScheme("scatter=2,time=3,node=1,seq=3,epoch=2026-05-04")
 	var all []ID
 	for node := range int64(2) {
 		for _, slice := range [][2]int64{{0, 2}, {3, 3}, {4, 7}} {
@@ -166,7 +166,7 @@ func TestScatteredSlices(t *testing.T) {
 // What a database with 32 ranges sees in 100 ms: no range gets much more
 // than its share. A batch lies in one range, so that it is one write there.
 func TestHotRange(t *testing.T) {
-	s := testScheme(t, "scatter=5,time=41,node=10,seq=7,epoch=2025-01-01")
+	s := testScheme("scatter=5,time=41,node=10,seq=7,epoch=2025-01-01")
 	for _, c := range []struct{ processes, batch int }{{1, 1}, {1, 100}, {20, 1}, {20, 100}, {200, 1}, {200, 10}} {
 		clock := newFakeClock()
 		var generators []*Generator
@@ -198,7 +198,7 @@ func TestHotRange(t *testing.T) {
 		}
 	}
 	// With the time first, all rows of weeks go to one.
-	plain := testScheme(t, "time=41,node=10,seq=12,epoch=2025-01-01")
+	plain := testScheme("time=41,node=10,seq=12,epoch=2025-01-01")
 	at := newFakeClock().wall
 	lo, hi, err := plain.Range(at, at.AddDate(0, 1, 0))
 	if err != nil || lo>>58 != hi>>58 {
@@ -209,7 +209,7 @@ func TestHotRange(t *testing.T) {
 // Many nodes begin one tick with different values, whenever their grants
 // begin.
 func TestNodesBeginWithDifferentValues(t *testing.T) {
-	s := testScheme(t, "scatter=5,time=41,node=10,seq=7,epoch=2025-01-01")
+	s := testScheme("scatter=5,time=41,node=10,seq=7,epoch=2025-01-01")
 	rows := make([]int, 32)
 	for node := range int64(1024) {
 		f := newScript(s, Grant{Node: node, From: node * node, Until: s.MaxTick()})
@@ -267,16 +267,16 @@ func TestTag(t *testing.T) {
 			t.Errorf("%s: an ID of the old secret: %+v, %v", spec, p, err)
 		}
 	}
-	if _, err := testScheme(t, "twitter").Tag(1, 0); !errors.Is(err, ErrInvalidID) {
+	if _, err := testScheme("twitter").Tag(1, 0); !errors.Is(err, ErrInvalidID) {
 		t.Errorf("without a tag field: %v", err)
 	}
-	if _, err := testScheme(t, "time=40,tag=3").Tag(1<<43, 0); !errors.Is(err, ErrInvalidID) {
+	if _, err := testScheme("time=40,tag=3").Tag(1<<43, 0); !errors.Is(err, ErrInvalidID) {
 		t.Errorf("an ID of another layout: %v", err)
 	}
 }
 
 func TestRangesWithin(t *testing.T) {
-	s := testScheme(t, "node=2,tag=3,time=8,rack=2,seq=4,epoch=2026-05-04")
+	s := testScheme("node=2,tag=3,time=8,rack=2,seq=4,epoch=2026-05-04")
 	at := s.layout.TimeOf
 	count := func(within map[string]int64) (n int, err error) {
 		ranges, err := s.Ranges(at(1), at(3), within)
@@ -319,7 +319,7 @@ func TestRangesWithin(t *testing.T) {
 		"time=3,node=59":           "[[0 4611686018427387904]]",
 	} {
 		var got [][2]ID
-		s := testScheme(t, spec)
+		s := testScheme(spec)
 		ranges := must(s.Ranges(s.layout.Epoch, s.layout.Epoch.Add(time.Hour), nil))
 		for lo, hi := range ranges {
 			got = append(got, [2]ID{lo, hi})

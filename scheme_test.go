@@ -11,8 +11,7 @@ import (
 	"github.com/snowfence/snowfence/internal/draw"
 )
 
-func testScheme(t testing.TB, spec string) *Scheme {
-	t.Helper()
+func testScheme(spec string) *Scheme {
 	l := must(ParseLayout(spec))
 	var keys []*Secret
 	if l.Cipher != Plain {
@@ -22,7 +21,7 @@ func testScheme(t testing.TB, spec string) *Scheme {
 }
 
 func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
-	s := testScheme(t, "rollback")
+	s := testScheme("rollback")
 	for _, c := range []struct {
 		p    Parts
 		want error
@@ -40,10 +39,10 @@ func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 			t.Errorf("%+v: %v, want %v", c.p, err, c.want)
 		}
 	}
-	if _, err := testScheme(t, "drift").Decode(-1); !errors.Is(err, ErrInvalidID) {
+	if _, err := testScheme("drift").Decode(-1); !errors.Is(err, ErrInvalidID) {
 		t.Errorf("a negative ID under 63 bits: %v", err)
 	}
-	if _, err := testScheme(t, "time=20,seq=4").Decode(1 << 24); !errors.Is(err, ErrInvalidID) {
+	if _, err := testScheme("time=20,seq=4").Decode(1 << 24); !errors.Is(err, ErrInvalidID) {
 		t.Errorf("an ID with more bits than the layout: %v", err)
 	}
 }
@@ -52,7 +51,7 @@ func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 // every preset: no bit of the node is cut off.
 func TestEveryNodeBitReachesTheID(t *testing.T) {
 	for _, p := range Presets() {
-		s := testScheme(t, p.Name)
+		s := testScheme(p.Name)
 		seen := map[ID]int64{}
 		for bit := range s.nodeBits {
 			for _, node := range []int64{0, 1 << bit} {
@@ -70,7 +69,7 @@ func TestEveryNodeBitReachesTheID(t *testing.T) {
 }
 
 func TestNode(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	if n, err := s.Node(3, 17); err != nil || n != 3<<5|17 {
 		t.Errorf("Node(3, 17) = %d, %v", n, err)
 	}
@@ -129,7 +128,7 @@ func TestRange(t *testing.T) {
 }
 
 func TestRangeEdges(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	epoch := s.layout.Epoch
 	if lo, hi, err := s.Range(time.Time{}, epoch.AddDate(1000, 0, 0)); err != nil || lo != 0 || hi != math.MaxInt64 {
 		t.Errorf("all of time: %d, %d, %v", lo, hi, err)
@@ -137,7 +136,7 @@ func TestRangeEdges(t *testing.T) {
 	if _, _, err := s.Range(epoch.Add(1), epoch); err == nil {
 		t.Error("a range that ends before it starts is no error")
 	}
-	d := testScheme(t, "discord")
+	d := testScheme("discord")
 	neg, _ := d.layout.NegativeFrom()
 	if _, _, err := d.Range(neg.Add(-time.Second), neg.Add(time.Second)); !errors.Is(err, ErrLifetime) {
 		t.Errorf("over the sign bit: %v", err)
@@ -180,13 +179,13 @@ func TestNodesWith(t *testing.T) {
 		want  NodeRange
 		says  string
 	}{
-		{testScheme(t, "twitter"), map[string]int64{"datacenter": 3}, NodeRange{96, 128}, ""},
-		{testScheme(t, "twitter"), map[string]int64{"datacenter": 31}, NodeRange{992, 1024}, ""},
-		{testScheme(t, "twitter"), map[string]int64{"datacenter": 0, "worker": 0}, NodeRange{0, 1}, ""},
-		{testScheme(t, "twitter"), nil, NodeRange{0, 1024}, ""},
-		{testScheme(t, "twitter"), map[string]int64{"datacenter": 32}, NodeRange{}, "datacenter 32; its 5 bits hold 0 to 31"},
-		{testScheme(t, "twitter"), map[string]int64{"worker": 3}, NodeRange{}, "the nodes with one worker are no range in the layout time=41,datacenter=5,worker=5"},
-		{testScheme(t, "twitter"), map[string]int64{"zone": 3}, NodeRange{}, "has no part zone"},
+		{testScheme("twitter"), map[string]int64{"datacenter": 3}, NodeRange{96, 128}, ""},
+		{testScheme("twitter"), map[string]int64{"datacenter": 31}, NodeRange{992, 1024}, ""},
+		{testScheme("twitter"), map[string]int64{"datacenter": 0, "worker": 0}, NodeRange{0, 1}, ""},
+		{testScheme("twitter"), nil, NodeRange{0, 1024}, ""},
+		{testScheme("twitter"), map[string]int64{"datacenter": 32}, NodeRange{}, "datacenter 32; its 5 bits hold 0 to 31"},
+		{testScheme("twitter"), map[string]int64{"worker": 3}, NodeRange{}, "the nodes with one worker are no range in the layout time=41,datacenter=5,worker=5"},
+		{testScheme("twitter"), map[string]int64{"zone": 3}, NodeRange{}, "has no part zone"},
 		{three, map[string]int64{"region": 1}, NodeRange{256, 512}, ""},
 		{three, map[string]int64{"region": 1, "datacenter": 2}, NodeRange{320, 352}, ""},
 		{three, map[string]int64{"region": 1, "worker": 2}, NodeRange{}, "because datacenter stands above it"},
@@ -212,7 +211,7 @@ func TestNodesWith(t *testing.T) {
 // Node 0 alone is a range as any other, and never means all nodes.
 func TestNodeZeroAlone(t *testing.T) {
 	zero := NodeRange{0, 1}
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	one := must(s.Compose(Parts{Tick: 5, Node: 1}))
 	if _, err := s.Check(one, &CheckOptions{Nodes: zero}); err == nil {
 		t.Error("an ID of node 1 passes as one of node 0")

@@ -44,8 +44,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-func number(t *testing.T, text string) int64 {
-	t.Helper()
+func number(text string) int64 {
 	return must(strconv.ParseInt(text, 10, 64))
 }
 
@@ -129,8 +128,8 @@ func TestSpecificationOfIDs(t *testing.T) {
 	for _, c := range v.IDs {
 		s := scheme(t, c.Layout, c.Secrets)
 		parts := snowfence.Parts{
-			Tick: number(t, c.Tick), Node: number(t, c.Node), Sequence: number(t, c.Sequence),
-			Rollback: number(t, c.Rollback),
+			Tick: number(c.Tick), Node: number(c.Node), Sequence: number(c.Sequence),
+			Rollback: number(c.Rollback),
 		}
 		id, err := s.Compose(parts)
 		same(t, c.Layout, []any{id, err}, []any{c.ID, nil})
@@ -154,14 +153,13 @@ func TestSpecificationOfIDs(t *testing.T) {
 		t.Errorf("%d published IDs", published)
 	}
 	for _, c := range v.Refused {
-		if p, err := scheme(t, c.Layout, c.Secrets).Decode(snowfence.ID(number(t, c.ID))); err == nil {
+		if p, err := scheme(t, c.Layout, c.Secrets).Decode(snowfence.ID(number(c.ID))); err == nil {
 			t.Errorf("%s: %s is %+v", c.Layout, c.ID, p)
 		}
 	}
 }
 
-func encodingOf(t *testing.T, name string) snowfence.Encoding {
-	t.Helper()
+func encodingOf(name string) snowfence.Encoding {
 	return must(snowfence.ParseEncoding(name))
 }
 
@@ -173,12 +171,12 @@ func TestSpecificationOfTexts(t *testing.T) {
 		BadPrefixes             []string `json:"bad_prefixes"`
 	}](t, "texts.json")
 	for _, row := range v.Texts {
-		id := snowfence.ID(number(t, row["id"]))
+		id := snowfence.ID(number(row["id"]))
 		for _, name := range slices.Sorted(maps.Keys(row)) {
 			if name == "id" {
 				continue
 			}
-			e := encodingOf(t, name)
+			e := encodingOf(name)
 			back, err := e.Parse(row[name])
 			same(t, name, []any{e.Encode(id), back, err}, []any{row[name], id, nil})
 		}
@@ -187,13 +185,13 @@ func TestSpecificationOfTexts(t *testing.T) {
 		}
 	}
 	for _, c := range slices.Concat(v.Read, v.Refused) {
-		id, err := encodingOf(t, c.Encoding).Parse(c.Text)
+		id, err := encodingOf(c.Encoding).Parse(c.Text)
 		if (err == nil) != (c.ID != "") || err == nil && id.String() != c.ID {
 			t.Errorf("%+v: %d, %v", c, id, err)
 		}
 	}
 	for _, c := range v.Prefixed {
-		id, err := public.MustPrefix(c.Prefix, encodingOf(t, c.Encoding)).Parse(c.Text)
+		id, err := public.MustPrefix(c.Prefix, encodingOf(c.Encoding)).Parse(c.Text)
 		if (err == nil) != (c.ID != "") || err == nil && id.String() != c.ID {
 			t.Errorf("%+v: %d, %v", c, id, err)
 		}
@@ -235,16 +233,13 @@ func TestSpecificationOfCiphers(t *testing.T) {
 		same(t, "SPARX", []any{hex.EncodeToString(block), err}, []any{c.Cipher, nil})
 	}
 	for _, c := range v.FF1 {
-		b, err := ff1.New(unhex(c.Key), c.Bits, []byte(c.Tweak))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(ff1.New(unhex(c.Key), c.Bits, []byte(c.Tweak)))
 		plain, _ := strconv.ParseUint(c.Plain, 10, 64)
 		same(t, "FF1", b.Encrypt(plain), c.Cipher)
 	}
 	for _, c := range v.Masks {
 		m := must(public.NewMask(secret(c.Secret)))
-		same(t, "a mask", m.Public(snowfence.ID(number(t, c.Private))), c.Public)
+		same(t, "a mask", m.Public(snowfence.ID(number(c.Private))), c.Public)
 	}
 	for _, c := range v.Secrets {
 		same(t, "a secret's ID", secret(c[0]).ID(), c[1])
@@ -329,7 +324,7 @@ func (c *scene) play(t *testing.T) []sceneStep {
 			f.seal()
 		case step.Until != "":
 			gr := snowfence.Grant{
-				Node: number(t, step.Node), From: number(t, step.From), Until: number(t, step.Until),
+				Node: number(step.Node), From: number(step.From), Until: number(step.Until),
 			}
 			// With the same first tick the generator goes on with its
 			// grant while it lasts.
@@ -337,9 +332,9 @@ func (c *scene) play(t *testing.T) []sceneStep {
 				f.seal()
 			}
 			f.grant.Store(&gr)
-		case number(t, step.Now) < now.Load():
+		case number(step.Now) < now.Load():
 		default:
-			now.Store(number(t, step.Now))
+			now.Store(number(step.Now))
 			played[i].ID = ""
 			if g == nil && f.grant.Load().Until > 0 {
 				g = must(snowfence.New(snowfence.Config{Fence: f, Lead: c.Lead, Time: clock, MaxWait: -1}))
@@ -349,7 +344,7 @@ func (c *scene) play(t *testing.T) []sceneStep {
 			}
 			id, err := g.TryNext()
 			if err == nil && step.Tag != "" {
-				id, err = f.scheme.Tag(id, number(t, step.Tag))
+				id, err = f.scheme.Tag(id, number(step.Tag))
 			}
 			if err == nil {
 				played[i].ID = id.String()

@@ -24,7 +24,7 @@ func (seed) Uint64() uint64 { return 20260504 }
 // spreading returns a generator with a spread and a clock of the test's.
 func spreading(t testing.TB, spec string, c Config) (*Generator, *fakeClock) {
 	t.Helper()
-	s, clock := testScheme(t, spec), newFakeClock()
+	s, clock := testScheme(spec), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	c.Fence = seeded{newScript(s, Grant{Node: 1, From: now, Until: now + 1<<30})}
 	c.Time = clock.now
@@ -166,7 +166,7 @@ func TestTickerBeginsATickOnce(t *testing.T) {
 func TestSpreadForMany(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		g := newGenerator(t, Config{
-			Fence: Unguarded(testScheme(t, "time=41,node=3,seq=8"), 1), Spread: 200, Lead: 3, Coarse: coarse,
+			Fence: Unguarded(testScheme("time=41,node=3,seq=8"), 1), Spread: 200, Lead: 3, Coarse: coarse,
 		})
 		var mu sync.Mutex
 		var all []ID
@@ -236,7 +236,7 @@ func TestSpreadRefused(t *testing.T) {
 			_ = g.Close()
 		}
 	}
-	s := testScheme(t, "snowfence")
+	s := testScheme("snowfence")
 	f := newScript(s, Grant{Node: 1, Until: 1 << 40, FirstSeq: 32, LastSeq: 63})
 	if _, err := New(Config{Fence: f, Spread: 33}); err == nil || !strings.Contains(err.Error(), "has 32 sequence") {
 		t.Errorf("a slice of 32: %v", err)
@@ -249,7 +249,7 @@ func TestSpreadRefused(t *testing.T) {
 // A later grant with fewer sequence numbers than the spread uses all it
 // has, and runs into no tick ahead of the clock.
 func TestSpreadOverAShorterSlice(t *testing.T) {
-	s, clock := testScheme(t, "time=41,node=3,seq=4,epoch=1999-01-01"), newFakeClock()
+	s, clock := testScheme("time=41,node=3,seq=4,epoch=1999-01-01"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	f := newScript(s, Grant{Node: 1, From: now, Until: now + 1})
 	g := newGenerator(t, Config{Fence: seeded{f}, Time: clock.now, Spread: 16})

@@ -84,7 +84,7 @@ func TestStallSchedules(t *testing.T) {
 					ordered: sc.spec == "" && !slices.Contains(sc.roles, "Local"),
 					clock:   newStepped(),
 					l: &ledger{
-						scheme: testScheme(t, spec),
+						scheme: testScheme(spec),
 						cur:    Grant{Node: 8},
 						length: 3,
 						floor:  map[int64]int64{},
@@ -169,7 +169,7 @@ func TestStalledBeforeTheLastPosition(t *testing.T) {
 		{at: afterWord, source: true, coarse: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s, clock := testScheme(t, stallSpec), newStepped()
+			s, clock := testScheme(stallSpec), newStepped()
 			now := s.Layout().TickOf(time.Now())
 			f := newScript(s, Grant{Node: 1, From: now, Until: now + 90})
 			conf := Config{Fence: f, Coarse: c.coarse}

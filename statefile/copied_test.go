@@ -31,7 +31,7 @@ func (w copiedWorld) Machine() world.Machine { return world.At(w.counter) }
 // file any more, gives nothing back, and no later process takes the file:
 // the copy of the machine may have the same one.
 func TestFileOnACopiedMachine(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	for name, end := range map[string]func(g *snowfence.Generator) error{
 		"next":  func(g *snowfence.Generator) error { _, err := g.Next(t.Context()); return err },
 		"close": (*snowfence.Generator).Close,

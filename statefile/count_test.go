@@ -9,8 +9,7 @@ import (
 )
 
 // writesOf returns how often a state file says that it was written.
-func writesOf(t *testing.T, path string) int64 {
-	t.Helper()
+func writesOf(path string) int64 {
 	data := must(os.ReadFile(path))
 	s := must(decodeState(data))
 	return s.writes
@@ -20,7 +19,7 @@ func writesOf(t *testing.T, path string) int64 {
 // and its lock say: the lock may be behind after a crash, and the file is
 // when it is an older copy.
 func TestFileCountsOn(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	var older []byte
@@ -31,7 +30,7 @@ func TestFileCountsOn(t *testing.T) {
 		}
 	}
 	kill(t, f)
-	if n := writesOf(t, path); n != 5 {
+	if n := writesOf(path); n != 5 {
 		t.Fatalf("written 5 times, and it says %d", n)
 	}
 	lock, err := os.OpenFile(path+".lock", os.O_WRONLY, 0)
@@ -42,12 +41,12 @@ func TestFileCountsOn(t *testing.T) {
 	f = openState(t, path, s, 3)
 	grant(t, f, 20_000)
 	kill(t, f)
-	if n := writesOf(t, path); n != 6 {
+	if n := writesOf(path); n != 6 {
 		t.Errorf("written a sixth time after the lock had lost its count, and it says %d", n)
 	}
 	noError(t, os.WriteFile(path, older, 0o644))
 	noError(t, Reset(path, s, 3, s.Layout().TimeOf(40_000)))
-	if n := writesOf(t, path); n != 7 {
+	if n := writesOf(path); n != 7 {
 		t.Errorf("written a seventh time over an older copy, and it says %d", n)
 	}
 }
@@ -66,7 +65,7 @@ func TestCountsOfWrites(t *testing.T) {
 			t.Errorf("%q counts as %d, not %d", text, got, want)
 		}
 	}
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	state := newState(s, 3)
 	state.writes = -1
 	path := filepath.Join(t.TempDir(), "node")

@@ -45,7 +45,7 @@ func (f *Fence) writing() {
 // above it comes out, the node stays taken, and other processes take other
 // nodes.
 func TestFolderSlowSync(t *testing.T) {
-	dir, s, clock := t.TempDir(), testScheme(t, "twitter"), newFakeClock()
+	dir, s, clock := t.TempDir(), testScheme("twitter"), newFakeClock()
 	path := filepath.Join(dir, "0")
 	floor := func() int64 {
 		t.Helper()

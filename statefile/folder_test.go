@@ -26,7 +26,7 @@ func openDir(t testing.TB, dir string, s *snowfence.Scheme, nodes snowfence.Node
 // Fences of one folder have nodes of their own, and a node that is free
 // again comes first.
 func TestFolder(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	dir := filepath.Join(t.TempDir(), "ids")
 	var all []*Fence
 	for node := range int64(3) {
@@ -63,7 +63,7 @@ func TestFolder(t *testing.T) {
 
 // When all are taken, the error names the processes.
 func TestFolderIsFull(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	dir := t.TempDir()
 	nodes := snowfence.NodeRange{From: 4, Until: 6}
 	openDir(t, dir, s, nodes)
@@ -83,7 +83,7 @@ func TestFolderIsFull(t *testing.T) {
 // A node whose IDs are ahead of the clock is taken only if there is no
 // other, and then the one that can be used soonest.
 func TestFolderTakesNodesAheadLast(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	dir := t.TempDir()
 	for node, ahead := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Hour} {
 		path := filepath.Join(dir, strconv.Itoa(node))
@@ -99,7 +99,7 @@ func TestFolderTakesNodesAheadLast(t *testing.T) {
 // A folder is of one layout and one list of secrets, also while others use
 // all its nodes.
 func TestFolderHasOneLayout(t *testing.T) {
-	plain, other := testScheme(t, "twitter"), testScheme(t, "bwmarrin")
+	plain, other := testScheme("twitter"), testScheme("bwmarrin")
 	keys := []*snowfence.Secret{snowfence.GenerateSecret(), snowfence.GenerateSecret()}
 	layout := must(snowfence.ParseLayout("key=1,time=33,node=8,seq=10,epoch=2025-01-01,tick=1s,cipher=ff1"))
 	keyed := func(keys ...*snowfence.Secret) *snowfence.Scheme {
@@ -126,7 +126,7 @@ func TestFolderHasOneLayout(t *testing.T) {
 // A damaged file is no free node, and a file that was deleted is no new
 // one.
 func TestFolderDamaged(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	for name, harm := range map[string]func(path string) error{
 		"flipped": func(path string) error { return os.WriteFile(path, []byte("snowfence state 2\nx"), 0o644) },
 		"empty":   func(path string) error { return os.WriteFile(path, nil, 0o644) },

@@ -45,8 +45,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func testScheme(t testing.TB, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
-	t.Helper()
+func testScheme(spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
 	l := must(snowfence.ParseLayout(spec))
 	return must(snowfence.NewScheme(l, keys...))
 }
@@ -58,12 +57,6 @@ func newGenerator(t testing.TB, c snowfence.Config) *snowfence.Generator {
 		noError(t, g.Close())
 	})
 	return g
-}
-
-// part is SequencePart of a file that has it.
-func part(t testing.TB, f *Fence, first, last int64) snowfence.Fence {
-	t.Helper()
-	return must(f.SequencePart(first, last))
 }
 
 // takeSome returns up to n IDs from TryNext.

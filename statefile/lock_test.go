@@ -14,7 +14,7 @@ import (
 // restored without its lock is refused, and so is every file whose lock is
 // another one, until it is begun anew.
 func TestFileWithoutItsLock(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	for name, harm := range map[string]func(path string) error{
 		"no lock": func(path string) error { return os.Remove(path + ".lock") },
 		"the lock of another file": func(path string) error {
@@ -48,7 +48,7 @@ func TestFileWithoutItsLock(t *testing.T) {
 // A folder that is moved away while it is used, and made anew, is noticed
 // before the next write.
 func TestFolderMovedAway(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	dir := filepath.Join(t.TempDir(), "ids")
 	open := func() *Fence {
 		f := must(Folder(dir, s, snowfence.NodeRange{Until: 1}))
@@ -70,7 +70,7 @@ func TestFolderMovedAway(t *testing.T) {
 // A name that cannot be written into the lock is no name: nothing is
 // granted.
 func TestLockThatCannotBeWritten(t *testing.T) {
-	f := openState(t, filepath.Join(t.TempDir(), "node"), testScheme(t, "twitter"), 5)
+	f := openState(t, filepath.Join(t.TempDir(), "node"), testScheme("twitter"), 5)
 	writable := f.lock
 	defer writable.Close()
 	var err error

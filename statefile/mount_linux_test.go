@@ -23,8 +23,8 @@ func TestFileMountedAlone(t *testing.T) {
 	}
 	dir := t.TempDir()
 	inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
-	putFile(t, inside, named(t, inside, fileState{layout: testScheme(t, "twitter").Fingerprint(), node: 5, until: 7}))
-	putFile(t, outside, takeFile(t, inside))
+	putFile(t, inside, named(t, inside, fileState{layout: testScheme("twitter").Fingerprint(), node: 5, until: 7}))
+	putFile(t, outside, must(os.ReadFile(inside)))
 	cmd := again("-test.run=^TestFileMountedChild$", "-test.v", "--", outside, inside)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Getuid() != 0 {
@@ -56,7 +56,7 @@ func TestFileMountedChild(t *testing.T) {
 		fmt.Println("child: no mounts:", err)
 		return
 	}
-	f := openState(t, inside, testScheme(t, "twitter"), 5)
+	f := openState(t, inside, testScheme("twitter"), 5)
 	_, err := f.Grant(t.Context(), 0)
 	fmt.Println("child:", err)
 }

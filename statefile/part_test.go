@@ -40,14 +40,15 @@ func numbersIn(t testing.TB, s *snowfence.Scheme, ids []snowfence.ID, first, las
 
 // One file can serve several generators at once, each with a slice.
 func TestSlicesOfOneFile(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=6,epoch=1998-01-01")
+	s := testScheme("time=40,node=3,seq=6,epoch=1998-01-01")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	clock := newFakeClock()
-	a := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
-	b := newGenerator(t, snowfence.Config{Fence: part(t, f, 16, 40), Time: clock.now, Lead: 3000, MaxWait: -1})
+	a := newGenerator(t, snowfence.Config{Fence: must(f.SequencePart(0, 15)), Time: clock.now, Lead: 3000, MaxWait: -1})
+	high := must(f.SequencePart(16, 40))
+	b := newGenerator(t, snowfence.Config{Fence: high, Time: clock.now, Lead: 3000, MaxWait: -1})
 	for _, n := range []numbers{{15, 15}, {0, 1}, {0, 63}, {40, 41}, {10, 20}} {
-		if g, err := snowfence.New(snowfence.Config{Fence: part(t, f, n.first, n.last)}); !errors.Is(err,
+		if g, err := snowfence.New(snowfence.Config{Fence: must(f.SequencePart(n.first, n.last))}); !errors.Is(err,
 			snowfence.ErrBound) {
 			t.Errorf("slice %v beside 0-15 and 16-40: %v, %v", n, g, err)
 		}
@@ -56,28 +57,27 @@ func TestSlicesOfOneFile(t *testing.T) {
 		t.Errorf("all numbers beside slices: %v, %v", g, err)
 	}
 	all := append(takeSome(a, 5000), takeSome(b, 9000)...)
-	if st, err := decodeState(takeFile(t, path)); err != nil || listNumbers(st.slices) != "0-15,16-40" {
+	if st, err := decodeState(must(os.ReadFile(path))); err != nil || listNumbers(st.slices) != "0-15,16-40" {
 		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
 	}
 	// The first to close has used less than the other: it frees nothing of
 	// that one's ticks.
 	noError(t, a.Close())
-	c := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
+	c := newGenerator(t, snowfence.Config{Fence: must(f.SequencePart(0, 15)), Time: clock.now, Lead: 3000, MaxWait: -1})
 	all = append(all, takeSome(c, 5000)...)
 	all = append(all, takeSome(b, 9000)...)
 	for _, g := range []*snowfence.Generator{b, c} {
 		noError(t, g.Close())
 	}
-	st, err := decodeState(takeFile(t, path))
-	if top := highestTick(t, s, all); err != nil || st.until != top+1 {
+	st, err := decodeState(must(os.ReadFile(path)))
+	if top := highestTick(s, all); err != nil || st.until != top+1 {
 		t.Errorf("used up to tick %d, and the file says %d, %v", top, st.until, err)
 	}
-	d := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 63), Time: clock.now, Lead: 9000, MaxWait: -1})
+	d := newGenerator(t, snowfence.Config{Fence: must(f.SequencePart(0, 63)), Time: clock.now, Lead: 9000, MaxWait: -1})
 	checkUnique(t, append(all, takeSome(d, 5000)...))
 }
 
-func highestTick(t testing.TB, s *snowfence.Scheme, ids []snowfence.ID) (top int64) {
-	t.Helper()
+func highestTick(s *snowfence.Scheme, ids []snowfence.ID) (top int64) {
 	for _, id := range ids {
 		top = max(top, must(s.Decode(id)).Tick)
 	}
@@ -87,7 +87,7 @@ func highestTick(t testing.TB, s *snowfence.Scheme, ids []snowfence.ID) (top int
 // Whatever slices a file is used with, one after the other or at once, over
 // crashes and clocks that step, its node repeats nothing.
 func TestSlicesOfAFileNeverRepeat(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=3,epoch=1997-01-01")
+	s := testScheme("time=40,node=3,seq=3,epoch=1997-01-01")
 	dir := t.TempDir()
 	draw.Check(t, func(t *draw.T) {
 		path := filepath.Join(dir, "node")
@@ -171,7 +171,7 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 // A file remembers that it is of a slice, because other machines have the
 // others.
 func TestAFileKeepsItsSlice(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=6,epoch=1996-01-01")
+	s := testScheme("time=40,node=3,seq=6,epoch=1996-01-01")
 	path := filepath.Join(t.TempDir(), "node")
 	clock := newFakeClock()
 	run := func(n numbers, lead int64) []snowfence.ID {
@@ -179,7 +179,7 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 		f := openState(t, path, s, 3)
 		defer kill(t, f)
 		g := newGenerator(t,
-			snowfence.Config{Fence: part(t, f, n.first, n.last), Time: clock.now, Lead: lead, MaxWait: -1})
+			snowfence.Config{Fence: must(f.SequencePart(n.first, n.last)), Time: clock.now, Lead: lead, MaxWait: -1})
 		ids := takeSome(g, 2000)
 		numbersIn(t, s, ids, n.first, n.last)
 		if err := g.Close(); err != nil {
@@ -212,7 +212,7 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 	// first one again.
 	for _, n := range []numbers{{40, 50}, {32, 63}, {0, 63}} {
 		ids := run(n, 3000)
-		if low, top := must(s.Decode(ids[0])).Tick, highestTick(t, s, all); low <= top {
+		if low, top := must(s.Decode(ids[0])).Tick, highestTick(s, all); low <= top {
 			t.Errorf("slice %v starts at tick %d, and tick %d was used", n, low, top)
 		}
 		all = append(all, ids...)
@@ -222,14 +222,14 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 
 // Two files of one node in one process: neither sees the other's slice.
 func TestSlicesOfOneProcess(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=6,epoch=1995-01-01")
-	other := testScheme(t, "time=40,node=3,seq=6,epoch=1995-01-02")
+	s := testScheme("time=40,node=3,seq=6,epoch=1995-01-01")
+	other := testScheme("time=40,node=3,seq=6,epoch=1995-01-02")
 	fence := func(s *snowfence.Scheme, node int64, n numbers) snowfence.Fence {
 		f := openState(t, filepath.Join(t.TempDir(), "node"), s, node)
 		if n == (numbers{}) {
 			return f
 		}
-		return part(t, f, n.first, n.last)
+		return must(f.SequencePart(n.first, n.last))
 	}
 	for name, c := range map[string]struct {
 		a, b  snowfence.Fence
@@ -282,14 +282,14 @@ func TestSliceIsRefused(t *testing.T) {
 		{"drift", 6, 5, "its last number is below its first"},
 		{"twitter", 0, 0, "take 0 to 1"},
 	} {
-		f := openState(t, filepath.Join(t.TempDir(), "node"), testScheme(t, c.layout), 1)
+		f := openState(t, filepath.Join(t.TempDir(), "node"), testScheme(c.layout), 1)
 		if p, err := f.SequencePart(c.first, c.last); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s %d to %d: %v, %v; want %q", c.layout, c.first, c.last, p, err, c.says)
 		}
 	}
 	// The whole sequence is a slice too, even of one number.
-	one := testScheme(t, "time=40,node=3,epoch=1995-01-03")
-	fence := part(t, openState(t, filepath.Join(t.TempDir(), "node"), one, 1), 0, 0)
+	one := testScheme("time=40,node=3,epoch=1995-01-03")
+	fence := must(openState(t, filepath.Join(t.TempDir(), "node"), one, 1).SequencePart(0, 0))
 	numbersIn(t, one, takeSome(newGenerator(t, snowfence.Config{Fence: fence, Time: newFakeClock().now}), 1), 0, 0)
 }
 
@@ -299,13 +299,13 @@ type bare struct{ snowfence.Fence }
 // A fence around a state file that does not bind gets nothing while slices
 // are in use.
 func TestUnboundBesideSlices(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=6,epoch=1994-01-01")
+	s := testScheme("time=40,node=3,seq=6,epoch=1994-01-01")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
 	clock := newFakeClock()
-	c := snowfence.Config{Fence: bare{part(t, f, 0, 40)}, Time: clock.now, Lead: 1500, MaxWait: -1}
+	c := snowfence.Config{Fence: bare{must(f.SequencePart(0, 40))}, Time: clock.now, Lead: 1500, MaxWait: -1}
 	unbound := newGenerator(t, c)
 	all := takeSome(unbound, 500)
-	c.Fence = part(t, f, 20, 63)
+	c.Fence = must(f.SequencePart(20, 63))
 	bound := newGenerator(t, c)
 	for range 3 {
 		all = append(all, takeSome(unbound, 6000)...)

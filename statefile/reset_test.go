@@ -22,11 +22,6 @@ func stateRun(t *testing.T, path string, s *snowfence.Scheme, clock *fakeClock) 
 	return ids
 }
 
-func takeFile(t *testing.T, path string) []byte {
-	t.Helper()
-	return must(os.ReadFile(path))
-}
-
 func putFile(t *testing.T, path string, data []byte) {
 	t.Helper()
 	noError(t, os.WriteFile(path, data, 0o644))
@@ -44,23 +39,23 @@ func TestFileIsBegunAnew(t *testing.T) {
 		{"an older copy", func(t *testing.T, path string, copied []byte) { putFile(t, path, copied) }, "it is an older copy: it is write 1, and the last one was write "},
 		{"missing", func(t *testing.T, path string, _ []byte) { os.Remove(path) }, "it is missing, although it was written "},
 		{"empty", func(t *testing.T, path string, _ []byte) { putFile(t, path, nil) }, "it is empty"},
-		{"damaged", func(t *testing.T, path string, _ []byte) { putFile(t, path, append(takeFile(t, path), 'x')) }, "damaged"},
+		{"damaged", func(t *testing.T, path string, _ []byte) { putFile(t, path, append(must(os.ReadFile(path)), 'x')) }, "damaged"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := testScheme(t, "time=41,node=2,seq=2,epoch=1999-01-01,tick=1ms")
+			s := testScheme("time=41,node=2,seq=2,epoch=1999-01-01,tick=1ms")
 			path := filepath.Join(t.TempDir(), "node")
 			clock := newFakeClock()
 			f := openState(t, path, s, 1)
 			must(f.Grant(t.Context(), 0))
 			kill(t, f)
-			copied := takeFile(t, path)
+			copied := must(os.ReadFile(path))
 			var all []snowfence.ID
 			all = append(all, stateRun(t, path, s, clock)...)
 			clock.advance(5 * time.Second)
 			all = append(all, stateRun(t, path, s, clock)...)
 			checkIncreasing(t, all)
 			stopped, _ := clock.now()
-			last := takeFile(t, path)
+			last := must(os.ReadFile(path))
 			c.hurt(t, path, copied)
 			_, err := File(path, s, 1)
 			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.says) ||
@@ -88,7 +83,7 @@ func TestFileIsBegunAnew(t *testing.T) {
 // A file that is good keeps what it says where that is later, and one of
 // something else is not begun anew.
 func TestResetKeepsWhatIsGood(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	at := func(tick int64) time.Time { return s.Layout().TimeOf(tick) }
 	from := func() int64 {
@@ -103,7 +98,7 @@ func TestResetKeepsWhatIsGood(t *testing.T) {
 	}
 	for _, err := range []error{
 		Reset(path, s, 2, at(5000)),
-		Reset(path, testScheme(t, "bwmarrin"), 1, at(5000)),
+		Reset(path, testScheme("bwmarrin"), 1, at(5000)),
 	} {
 		if !errors.Is(err, ErrUnusable) || from() != 2001 {
 			t.Errorf("another node or layout: %v; it begins at %d", err, from())
@@ -125,7 +120,7 @@ func TestFileKnowsItsSecrets(t *testing.T) {
 	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	try := func(path string, keys ...*snowfence.Secret) error {
 		t.Helper()
-		f, err := File(path, testScheme(t, spec, keys...), 1)
+		f, err := File(path, testScheme(spec, keys...), 1)
 		if err != nil {
 			return err
 		}
@@ -172,12 +167,12 @@ func TestFileKnowsItsSecrets(t *testing.T) {
 	// Without a key field there is one secret for ever, and it is part of
 	// the fingerprint.
 	path := filepath.Join(t.TempDir(), "node")
-	if f, err := File(path, testScheme(t, "randflake", a), 1); err != nil {
+	if f, err := File(path, testScheme("randflake", a), 1); err != nil {
 		t.Error(err)
 	} else if _, err := f.Grant(t.Context(), 0); err != nil || f.Close() != nil {
 		t.Error(err)
 	}
-	if _, err := File(path, testScheme(t, "randflake", b), 1); !errors.Is(err, ErrUnusable) ||
+	if _, err := File(path, testScheme("randflake", b), 1); !errors.Is(err, ErrUnusable) ||
 		!strings.Contains(err.Error(), "go on with its layout and secret") {
 		t.Errorf("another secret: %v", err)
 	}
@@ -186,7 +181,7 @@ func TestFileKnowsItsSecrets(t *testing.T) {
 // A give-back that cannot be written: the next generator on the fence
 // begins above what the first one used.
 func TestFileReleaseThatFails(t *testing.T) {
-	s := testScheme(t, "time=41,node=2,seq=6,epoch=1999-01-01,tick=1ms")
+	s := testScheme("time=41,node=2,seq=6,epoch=1999-01-01,tick=1ms")
 	path := filepath.Join(t.TempDir(), "node")
 	clock := newFakeClock()
 	f := openState(t, path, s, 1)

@@ -38,7 +38,7 @@ func again(args ...string) *exec.Cmd {
 // A second user of one file is refused, in this process and in another; the
 // file of another node or layout too.
 func TestFileIsForOne(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 5)
 	if _, err := File(path, s, 5); !errors.Is(err, snowfence.ErrBound) {
@@ -59,7 +59,7 @@ func TestFileIsForOne(t *testing.T) {
 		spec string
 		node int64
 	}{{"twitter", 6}, {"sonyflake", 5}, {"bwmarrin", 5}} {
-		if _, err := File(path, testScheme(t, c.spec), c.node); !errors.Is(err, ErrUnusable) {
+		if _, err := File(path, testScheme(c.spec), c.node); !errors.Is(err, ErrUnusable) {
 			t.Errorf("%s, node %d: %v", c.spec, c.node, err)
 		}
 	}
@@ -75,7 +75,7 @@ func TestFileIsForOne(t *testing.T) {
 // A file with several names has one lock: symbolic links lead to it, and a
 // hard link is refused.
 func TestFileUnderOtherNames(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "node"), filepath.Join(dir, "link")
 	noError(t, os.Symlink(path, link))
@@ -111,7 +111,7 @@ func TestFileChild(t *testing.T) {
 	if len(args) < 2 || args[len(args)-2] != "--" {
 		return
 	}
-	if _, err := File(args[len(args)-1], testScheme(t, "twitter"), 5); errors.Is(err, snowfence.ErrBound) {
+	if _, err := File(args[len(args)-1], testScheme("twitter"), 5); errors.Is(err, snowfence.ErrBound) {
 		fmt.Println("child: refused")
 	} else {
 		t.Errorf("not refused: %v", err)
@@ -121,7 +121,7 @@ func TestFileChild(t *testing.T) {
 // Every way in which a file can be torn or damaged is an error, and never
 // the floor 0.
 func TestFileDamaged(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	good := named(t, path, fileState{layout: s.Fingerprint(), node: 5, until: 123456789})
 	try := func(data []byte) error {
@@ -167,7 +167,7 @@ func TestFileDamaged(t *testing.T) {
 }
 
 func TestFileAnswersAtOnce(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 5)
 	if g, ok := f.Held(0); ok {
 		t.Errorf("nothing was written, and %+v is at hand", g)
@@ -194,7 +194,7 @@ func TestFileAnswersAtOnce(t *testing.T) {
 
 // The next versions read the text of this one.
 func TestFileText(t *testing.T) {
-	s := testScheme(t, "time=41,node=10,seq=12,cipher=ff1", snowfence.GenerateSecret())
+	s := testScheme("time=41,node=10,seq=12,cipher=ff1", snowfence.GenerateSecret())
 	text := fmt.Sprintf("snowfence state 2\nname \nlayout %s\nnode 5\nkeys none\nslices \nuntil 0\nwrites 0\nsum ",
 		s.Fingerprint())
 	if got := newState(s, 5).encode(); !strings.HasPrefix(string(got), text) {

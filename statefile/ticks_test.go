@@ -22,7 +22,7 @@ func grant(t *testing.T, f snowfence.Fence, after int64) snowfence.Grant {
 // A state file takes the first and the last node of a layout, and no other
 // number.
 func TestNodesOfTheLayout(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	for _, node := range []int64{-1, 0, s.Nodes() - 1, s.Nodes()} {
 		f, err := File(filepath.Join(t.TempDir(), "node"), s, node)
 		if err == nil {
@@ -36,7 +36,7 @@ func TestNodesOfTheLayout(t *testing.T) {
 
 // What a state file grants, and what stands in it afterwards.
 func TestFileTicks(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	check := func(g snowfence.Grant, from, until int64) {
@@ -44,14 +44,14 @@ func TestFileTicks(t *testing.T) {
 		if g.From != from || g.Until != until {
 			t.Errorf("granted [%d, %d), not [%d, %d)", g.From, g.Until, from, until)
 		}
-		if st, err := decodeState(takeFile(t, path)); err != nil || st.until < g.Until {
+		if st, err := decodeState(must(os.ReadFile(path))); err != nil || st.until < g.Until {
 			t.Errorf("granted to %d, and the file says %d (%v)", g.Until, st.until, err)
 		}
 	}
 	release := func(used, from int64) {
 		t.Helper()
 		noError(t, f.Release(t.Context(), snowfence.Grant{}, used))
-		if st, err := decodeState(takeFile(t, path)); err != nil || st.until != from {
+		if st, err := decodeState(must(os.ReadFile(path))); err != nil || st.until != from {
 			t.Errorf("after %d was used the file says %d (%v), not %d", used, st.until, err, from)
 		}
 	}
@@ -84,7 +84,7 @@ func TestFileTicks(t *testing.T) {
 
 // With ticks longer than its window a state file grants one at a time.
 func TestFileOfLongTicks(t *testing.T) {
-	s := testScheme(t, "time=31,node=10,seq=12,epoch=2025-01-01,tick=10s")
+	s := testScheme("time=31,node=10,seq=12,epoch=2025-01-01,tick=10s")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	grant(t, f, 7)
@@ -98,7 +98,7 @@ func TestFileOfLongTicks(t *testing.T) {
 // What keeps a state file from being opened or written is in the error, and
 // nothing is granted.
 func TestFileErrorsNameTheCause(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	mkdir := func(path string) {
 		t.Helper()
 		noError(t, os.MkdirAll(path, 0o755))
@@ -158,7 +158,7 @@ func TestFileErrorsNameTheCause(t *testing.T) {
 // A state file can be begun anew up to the last tick but one, so that one
 // is left.
 func TestFileBegunAtTheEnd(t *testing.T) {
-	s := testScheme(t, "twitter")
+	s := testScheme("twitter")
 	last := s.MaxTick()
 	for _, left := range []int64{0, 1} {
 		path := filepath.Join(t.TempDir(), "node")

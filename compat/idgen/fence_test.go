@@ -11,8 +11,7 @@ import (
 	"github.com/snowfence/snowfence/statefile"
 )
 
-func stateFile(t *testing.T, path string, o *IdGeneratorOptions) *statefile.Fence {
-	t.Helper()
+func stateFile(path string, o *IdGeneratorOptions) *statefile.Fence {
 	l := must(o.Layout())
 	s := must(snowfence.NewScheme(l))
 	return must(statefile.File(path, s, o.node()))
@@ -23,7 +22,7 @@ func TestNextIdOverAFence(t *testing.T) {
 	dir := t.TempDir()
 	o := ownOptions(7)
 	o.SeqBitLength = 10
-	first, second := stateFile(t, filepath.Join(dir, "a"), o), stateFile(t, filepath.Join(dir, "b"), o)
+	first, second := stateFile(filepath.Join(dir, "a"), o), stateFile(filepath.Join(dir, "b"), o)
 	defer first.Close()
 	defer second.Close()
 	noError(t, SetFence(first, 2000))

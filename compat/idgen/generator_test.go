@@ -21,8 +21,7 @@ func ownOptions(worker uint16) *IdGeneratorOptions {
 	return o
 }
 
-func parts(t *testing.T, l snowfence.Layout, id int64) snowfence.Parts {
-	t.Helper()
+func parts(l snowfence.Layout, id int64) snowfence.Parts {
 	s := must(snowfence.NewScheme(l))
 	return must(s.Decode(snowfence.ID(id)))
 }

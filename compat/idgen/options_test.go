@@ -190,7 +190,7 @@ func TestLeadIsTheDriftOfTheOptions(t *testing.T) {
 
 func TestWorkersTakeDefaultsForZeros(t *testing.T) {
 	w := NewSnowWorkerM1(&IdGeneratorOptions{WorkerId: 63, MinSeqNumber: 5})
-	p := parts(t, snowfence.MustLayout("drift"), w.NextId())
+	p := parts(snowfence.MustLayout("drift"), w.NextId())
 	if p.Node != 63 {
 		t.Errorf("worker %d, want 63", p.Node)
 	}

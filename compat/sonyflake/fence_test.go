@@ -12,16 +12,11 @@ import (
 	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
 )
 
-func scheme(t *testing.T, l snowfence.Layout) *snowfence.Scheme {
-	t.Helper()
-	return must(snowfence.NewScheme(l))
-}
-
 // What a state file allows may begin far ahead of a clock that stepped
 // back. NextID says so after a second, and does not wait for hours.
 func TestFenceFarAheadOfTheClock(t *testing.T) {
 	t.Parallel()
-	s := scheme(t, snowfence.MustLayout("sonyflake-v2"))
+	s := must(snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2")))
 	ahead := s.Layout().TickOf(time.Now().Add(8 * time.Hour))
 	sf := must(sonyflake.NewOn(&later{snowfence.Unguarded(s, 4712), ahead}))
 	defer sf.Close()
@@ -57,7 +52,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
-		f := snowfence.Unguarded(scheme(t, l), 0)
+		f := snowfence.Unguarded(must(snowfence.NewScheme(l)), 0)
 		if _, err := sonyflake.NewOn(f); err == nil || !strings.Contains(err.Error(), test.why) ||
 			!strings.Contains(err.Error(), fields[:12]) {
 			t.Errorf("%s: %v", test.name, err)
@@ -81,7 +76,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 	if _, err := v1.NewOn(nil); err == nil {
 		t.Error("version 1: nil was accepted")
 	}
-	bound := snowfence.Unguarded(scheme(t, snowfence.MustLayout("sonyflake-v2")), 0)
+	bound := snowfence.Unguarded(must(snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))), 0)
 	sf := must(sonyflake.NewOn(bound))
 	defer sf.Close()
 	if _, err := sonyflake.NewOn(bound); !errors.Is(err, snowfence.ErrBound) {
@@ -93,7 +88,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 // numbers are not used.
 func TestOtherLayoutsOfAFence(t *testing.T) {
 	l := must(snowfence.ParseLayout("time=33,seq=10,zone=4,worker=6,epoch=2025-01-01T00:00:00Z,tick=100ms,first=5"))
-	sf := must(sonyflake.NewOn(snowfence.Unguarded(scheme(t, l), 3<<6|9)))
+	sf := must(sonyflake.NewOn(snowfence.Unguarded(must(snowfence.NewScheme(l)), 3<<6|9)))
 	defer sf.Close()
 	id := next(t, sf)
 	if p := sf.Decompose(id); p["machine"] != 3<<6|9 || p["sequence"] < 5 {

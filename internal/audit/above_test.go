@@ -12,7 +12,7 @@ func TestOrderBelowOtherFields(t *testing.T) {
 		"scatter=5,time=41,node=10,seq=7", "tag=5,time=41,node=10,seq=7", "node=10,time=41,seq=12",
 		"time=41,node=10,seq=12",
 	} {
-		s := schemeOf(t, spec)
+		s := schemeOf(spec)
 		compose := func(p snowfence.Parts) snowfence.ID {
 			if s.Layout().Bits(snowfence.FieldTag) == 0 {
 				p.Tag = 0

@@ -23,7 +23,7 @@ func result(t *testing.T, o Options, ids ...snowfence.ID) *Result {
 }
 
 func TestNoIDs(t *testing.T) {
-	r := result(t, Options{Scheme: schemeOf(t, "twitter")})
+	r := result(t, Options{Scheme: schemeOf("twitter")})
 	if r.Count != 0 || r.Fields != nil || len(r.Evenness) > 0 {
 		t.Errorf("got %+v", r)
 	}

@@ -124,7 +124,7 @@ func TestAgainstOracle(t *testing.T) {
 				var o Options
 				o.Limit = draw.One(t, []int{0, 1, 20, 5000})
 				if layout != "" {
-					o.Scheme = schemeOf(t, layout)
+					o.Scheme = schemeOf(layout)
 				} else if o.Counts = draw.One(t, []int{0, 0, 4, 40, 63}); o.Counts > 0 {
 					countUp(ids, o.Counts)
 				}
@@ -145,8 +145,7 @@ type fataler interface {
 	Helper()
 }
 
-func schemeOf(t fataler, spec string) *snowfence.Scheme {
-	t.Helper()
+func schemeOf(spec string) *snowfence.Scheme {
 	l := must(snowfence.ParseLayout(spec))
 	return must(snowfence.NewScheme(l))
 }
@@ -218,7 +217,7 @@ func compareEvenness(t *draw.T, got *Result, ids []snowfence.ID) {
 }
 
 func compareFields(t *draw.T, got *Fields, ids []snowfence.ID) {
-	scheme := schemeOf(t, got.Layout.String())
+	scheme := schemeOf(got.Layout.String())
 	nodes := map[int64]int64{}
 	var foreign, highest int64
 	var first, last time.Time

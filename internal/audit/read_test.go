@@ -45,11 +45,6 @@ func read(r io.Reader, f Format) (reading, error) {
 	return got, err
 }
 
-func encoding(t fataler, name string) snowfence.Encoding {
-	t.Helper()
-	return must(snowfence.ParseEncoding(name))
-}
-
 func TestRead(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -64,8 +59,8 @@ func TestRead(t *testing.T) {
 		{"neighbours", Format{}, "14\n15\n16\n17\n18\n19\n20\n", []snowfence.ID{14, 15, 16, 17, 18, 19, 20}, []int64{1, 2, 3, 4, 5, 6, 7}, nil},
 		{"bad decimal", Format{}, "1\nx\n-0\n-\n+1\n1 2\n18446744073709551616\n99999999999999999999999999\n-9223372036854775809\n2\n", []snowfence.ID{1, 2}, []int64{1, 10}, []int64{2, 3, 4, 5, 6, 7, 8, 9}},
 		{"mark of UTF-8", Format{}, "\xef\xbb\xbf5\n6\n", []snowfence.ID{5, 6}, []int64{1, 2}, nil},
-		{"hex", Format{Encoding: encoding(t, "hex")}, "ff\nFF\n0x1\n0x\n", []snowfence.ID{255, 255, 1}, []int64{1, 2, 3}, []int64{4}},
-		{"base32hex", Format{Encoding: encoding(t, "base32hex")}, "v\n10\n", []snowfence.ID{31, 32}, []int64{1, 2}, nil},
+		{"hex", Format{Encoding: must(snowfence.ParseEncoding("hex"))}, "ff\nFF\n0x1\n0x\n", []snowfence.ID{255, 255, 1}, []int64{1, 2, 3}, []int64{4}},
+		{"base32hex", Format{Encoding: must(snowfence.ParseEncoding("base32hex"))}, "v\n10\n", []snowfence.ID{31, 32}, []int64{1, 2}, nil},
 		{"column by name", Format{Column: "id"}, "name,id,age\na,1,2\nb,3,4\n\nc\nd, 5 ,6", []snowfence.ID{1, 3, 5}, []int64{2, 3, 6}, []int64{5}},
 		{"column by number", Format{Column: "2"}, "a,1\nb,2\n", []snowfence.ID{1, 2}, []int64{1, 2}, nil},
 		{"column by number with heading", Format{Column: "2"}, "a,id\nb,2\n", []snowfence.ID{2}, []int64{2}, nil},
@@ -75,7 +70,7 @@ func TestRead(t *testing.T) {
 		{"only a heading", Format{Column: "id"}, "id\n", nil, nil, nil},
 		{"field", Format{Field: "id"}, `{"id":"1"}` + "\n" + ` { "a" : {"id":7,"b":["}"]}, "id" : 2 } ` + "\n\n" + `{"a":"\"id\":3","i\u0064":"\u0034"}` + "\n" + `{"id":5,"id":6}`, []snowfence.ID{1, 2, 4, 6}, []int64{1, 2, 4, 5}, nil},
 		{"bad fields", Format{Field: "id"}, "{\n[1]\n{}\n{\"id\":null}\n{\"id\":1.5}\n{\"id\":[1]}\n\"id\"\n{\"id\":\"x\"}\n7\n", nil, nil, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
-		{"numbers stay decimal", Format{Field: "id", Encoding: encoding(t, "hex")}, "{\"id\":10}\n{\"id\":\"10\"}", []snowfence.ID{10, 16}, []int64{1, 2}, nil},
+		{"numbers stay decimal", Format{Field: "id", Encoding: must(snowfence.ParseEncoding("hex"))}, "{\"id\":10}\n{\"id\":\"10\"}", []snowfence.ID{10, 16}, []int64{1, 2}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, r := range []io.Reader{

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
+func unhex(s string) []byte {
 	return must(hex.DecodeString(s))
 }
 
@@ -59,7 +58,7 @@ func TestOracleSamples(t *testing.T) {
 		return s.String()
 	}
 	for i, v := range samples {
-		o := newOracle(t, unhex(t, v.key), v.radix, unhex(t, v.tweak))
+		o := newOracle(t, unhex(v.key), v.radix, unhex(v.tweak))
 		if got := text(o.encrypt(numerals(v.plain))); got != v.cipher {
 			t.Errorf("sample %d: encrypted to %s, want %s", i+1, got, v.cipher)
 		}
@@ -84,11 +83,11 @@ func TestBinaryVector(t *testing.T) {
 	if errX != nil || errY != nil {
 		t.Fatal(errX, errY)
 	}
-	o := newOracle(t, unhex(t, key), 2, unhex(t, tweak))
+	o := newOracle(t, unhex(key), 2, unhex(tweak))
 	if got := o.number(o.encrypt, len(plain), x); got != y {
 		t.Errorf("the oracle encrypted to %b, want %b", got, y)
 	}
-	c, err := New(unhex(t, key), len(plain), unhex(t, tweak))
+	c, err := New(unhex(key), len(plain), unhex(tweak))
 	if err != nil {
 		t.Fatal(err)
 	}

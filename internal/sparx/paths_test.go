@@ -30,7 +30,7 @@ func random(seed uint64) (*rand.Rand, []byte) {
 // checkBlocks compares everything that a path can do with the oracle.
 func checkBlocks(t *testing.T, p Path, key []byte, src []uint64) {
 	t.Helper()
-	c := mustCipher(t, p, key)
+	c := must(newOn(p, key))
 	want, plain := oracle(key, src, (*words).encrypt), oracle(key, src, (*words).decrypt)
 	// Around the blocks are numbers that stay as they are.
 	const guard, room = 0x5eed5eed5eed5eed, 40
@@ -110,7 +110,7 @@ func checkCounter(t *testing.T, p Path, key []byte, n int, start, step uint64) {
 	}
 	want := oracle(key, src, (*words).encrypt)
 	got := make([]uint64, n+1)
-	mustCipher(t, p, key).EncryptCounter(got[:n], start, step)
+	must(newOn(p, key)).EncryptCounter(got[:n], start, step)
 	for i := range want {
 		if got[i] != want[i] {
 			t.Fatalf("EncryptCounter of %d from %#x by %#x, key %x: [%d] = %#x, want %#x",
@@ -149,7 +149,7 @@ func TestCounter(t *testing.T) {
 
 func TestNoAllocations(t *testing.T) {
 	eachPath(t, func(t *testing.T, p Path) {
-		c := mustCipher(t, p, make([]byte, KeySize))
+		c := must(newOn(p, make([]byte, KeySize)))
 		dst := make([]uint64, 163)
 		if n := testing.AllocsPerRun(10, func() {
 			c.EncryptBlocks(dst)

@@ -21,7 +21,7 @@ func TestKeySize(t *testing.T) {
 // the key schedule.
 func TestNeverPrinted(t *testing.T) {
 	_, key := random(4)
-	c := mustCipher(t, SWAR, key)
+	c := must(newOn(SWAR, key))
 	type holder struct {
 		hidden   *Cipher
 		hiddenBy Cipher

@@ -17,23 +17,17 @@ func eachPath(t *testing.T, test func(t *testing.T, p Path)) {
 	}
 }
 
-func mustCipher(t testing.TB, p Path, key []byte) *Cipher {
-	t.Helper()
-	return must(newOn(p, key))
-}
-
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
+func unhex(s string) []byte {
 	return must(hex.DecodeString(s))
 }
 
 // TestPaper has the vector that stands in the cipher's paper.
 func TestPaper(t *testing.T) {
-	key := unhex(t, "00112233445566778899aabbccddeeff")
-	plain := unhex(t, "0123456789abcdef")
-	want := unhex(t, "2bbef15201f55f98")
+	key := unhex("00112233445566778899aabbccddeeff")
+	plain := unhex("0123456789abcdef")
+	want := unhex("2bbef15201f55f98")
 	eachPath(t, func(t *testing.T, p Path) {
-		c := mustCipher(t, p, key)
+		c := must(newOn(p, key))
 		x, y := binary.LittleEndian.Uint64(plain), binary.LittleEndian.Uint64(want)
 		if got := c.Encrypt64(x); got != y {
 			t.Errorf("%#x encrypts to %#x, want %#x", x, got, y)
@@ -57,7 +51,7 @@ func TestRandflake(t *testing.T) {
 	}
 	eachPath(t, func(t *testing.T, p Path) {
 		for _, v := range vectors {
-			c := mustCipher(t, p, unhex(t, v.Secret))
+			c := must(newOn(p, unhex(v.Secret)))
 			raw, err1 := strconv.ParseInt(v.Raw, 10, 64)
 			want, err2 := strconv.ParseInt(v.Encrypted, 10, 64)
 			if err1 != nil || err2 != nil {

@@ -15,8 +15,8 @@ func TestAFenceServesOneGenerator(t *testing.T) {
 		s := newSimulated()
 		r := registrar(t, s, Options{})
 		w := one(t, r)
-		f := must(w.Fence(scheme(t)))
-		if _, err := w.Fence(scheme(t)); err == nil {
+		f := must(w.Fence(scheme()))
+		if _, err := w.Fence(scheme()); err == nil {
 			t.Error("a number has two fences")
 		}
 		g := generator(t, f, snowfence.Config{}, 0)
@@ -27,7 +27,7 @@ func TestAFenceServesOneGenerator(t *testing.T) {
 		if err := g.Close(); err != nil || w.Err() == nil {
 			t.Error(err, w.Err())
 		}
-		if _, err := w.Fence(scheme(t)); !errors.Is(err, ErrClosed) {
+		if _, err := w.Fence(scheme()); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
 		if _, ok := f.Held(0); ok || len(r.all()) > 0 {
@@ -89,7 +89,7 @@ func TestSchemesThatDoNotFit(t *testing.T) {
 		want string
 	}{
 		{Options{}, nil, "nil"},
-		{Options{Max: 1024}, scheme(t), "lower Max"},
+		{Options{Max: 1024}, scheme(), "lower Max"},
 		{Options{Max: 1023, TTL: 5 * time.Second}, slow, "three ticks"},
 		{Options{Max: 1023, TTL: 6 * time.Second}, slow, ""},
 	} {

@@ -176,8 +176,7 @@ func registrar(t *testing.T, s server, o Options) *Registrar {
 }
 
 // scheme has an epoch before the year 2000, where simulated clocks begin.
-func scheme(t *testing.T) *snowfence.Scheme {
-	t.Helper()
+func scheme() *snowfence.Scheme {
 	l := snowfence.Default()
 	l.Epoch = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 	return must(snowfence.NewScheme(l))
@@ -190,7 +189,7 @@ func one(t *testing.T, r *Registrar) *Worker {
 
 func fence(t *testing.T, r *Registrar) *Fence {
 	t.Helper()
-	return must(r.Fence(t.Context(), scheme(t)))
+	return must(r.Fence(t.Context(), scheme()))
 }
 
 // generator makes IDs with a number. Its clock differs by skew.

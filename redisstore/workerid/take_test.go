@@ -134,7 +134,7 @@ func TestNoNumberIsUsedBeforeItSettled(t *testing.T) {
 				t.Error("a number that settles is valid")
 			}
 			for _, w := range r.all() {
-				if f, err := w.Fence(scheme(t)); err != nil {
+				if f, err := w.Fence(scheme()); err != nil {
 					t.Error(err)
 				} else if g, ok := f.Held(0); ok {
 					t.Error("a number that settles is granted", g)

@@ -11,18 +11,13 @@ import (
 
 var changeAt = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func view(t *testing.T, spec string) *View {
-	t.Helper()
-	return must(NewView(spec))
-}
-
 // ms is a time some milliseconds after the change.
 func ms(n int) time.Time { return changeAt.Add(time.Duration(n) * time.Millisecond) }
 
 // walk checks a list of changes, and returns the last one.
 func walk(t *testing.T, reserved [2]bool, from string, steps ...Step) *Proof {
 	t.Helper()
-	list := must(Changes(view(t, from), steps, reserved[0], reserved[1]))
+	list := must(Changes(must(NewView(from)), steps, reserved[0], reserved[1]))
 	p := list[len(list)-1]
 	if err := p.Check(); err != nil {
 		t.Fatal(err)
@@ -82,7 +77,7 @@ func TestChangesAgainstHandRules(t *testing.T) {
 		{"presets", "instagram", "twitter", false, false},
 		{"presets", "snowfence", "rollback", true, true},
 	} {
-		p := walk(t, [2]bool{}, c.from, Step{view(t, c.to), changeAt, changeAt})
+		p := walk(t, [2]bool{}, c.from, Step{must(NewView(c.to)), changeAt, changeAt})
 		if (p.Collision == nil) != c.safe || p.Ordered() != c.ordered {
 			t.Errorf("%s: %s to %s: collision %+v, %d after %d; want safe %t, ordered %t", c.name, c.from, c.to,
 				p.Collision, p.FirstNew, p.LastOld, c.safe, c.ordered)
@@ -99,19 +94,19 @@ func TestChangesCountAllLayoutsBefore(t *testing.T) {
 		b = "time=41,node=4,seq=5,epoch=2025-01-01,first=16"
 		c = "time=41,node=4,seq=5,epoch=2025-01-01T00:00:30Z,last=15"
 	)
-	none, first := [2]bool{}, Step{view(t, b), ms(0), ms(0)}
+	none, first := [2]bool{}, Step{must(NewView(b)), ms(0), ms(0)}
 	for _, pair := range [][2]string{{a, b}, {b, c}} {
-		if p := walk(t, none, pair[0], Step{view(t, pair[1]), ms(0), ms(0)}); p.Collision != nil {
+		if p := walk(t, none, pair[0], Step{must(NewView(pair[1])), ms(0), ms(0)}); p.Collision != nil {
 			t.Errorf("by itself the change is safe: %+v", p.Collision)
 		}
 	}
-	p := walk(t, none, a, first, Step{view(t, c), ms(10_000), ms(10_000)})
-	if p.Collision == nil || p.by.View.Name != view(t, a).Name || !p.by.End.Equal(ms(0)) {
+	p := walk(t, none, a, first, Step{must(NewView(c)), ms(10_000), ms(10_000)})
+	if p.Collision == nil || p.by.View.Name != must(NewView(a)).Name || !p.by.End.Equal(ms(0)) {
 		t.Errorf("the walk repeats IDs of the first layout: %+v", p)
 	}
 	for name, to := range map[string]Step{
-		"above all that the first one made": {view(t, c), ms(30_000), ms(30_000)},
-		"the layout itself":                 {view(t, a), ms(10_000), ms(10_000)},
+		"above all that the first one made": {must(NewView(c)), ms(30_000), ms(30_000)},
+		"the layout itself":                 {must(NewView(a)), ms(10_000), ms(10_000)},
 	} {
 		if p := walk(t, none, a, first, to); p.Collision != nil {
 			t.Errorf("%s: %+v", name, p.Collision)
@@ -138,7 +133,7 @@ func TestChangesWithReservedNumbers(t *testing.T) {
 		"not said of new ones":   {low, drift, [2]bool{}, -1, 0, 1},
 		"both":                   {drift, drift, [2]bool{true, true}, -1, 0, -1},
 	} {
-		p := walk(t, c.reserved, c.from, Step{view(t, c.to), ms(c.at), ms(c.floor)})
+		p := walk(t, c.reserved, c.from, Step{must(NewView(c.to)), ms(c.at), ms(c.floor)})
 		if x := p.Collision; (x == nil) != (c.want == 1) || x != nil && !x.From.Time.Equal(ms(c.want)) {
 			t.Errorf("%s: %+v; want an ID of %d ms", name, x, c.want)
 		}
@@ -148,8 +143,8 @@ func TestChangesWithReservedNumbers(t *testing.T) {
 // A safe change says so if reserved numbers of the old layouts would make
 // it unsafe.
 func TestChangesMeetReservedNumbers(t *testing.T) {
-	old := view(t, "drift")
-	to := view(t, "time=51,node=6,seq=6,epoch=2020-02-19T18:20:02Z,tick=1ms,first=1,last=4")
+	old := must(NewView("drift"))
+	to := must(NewView("time=51,node=6,seq=6,epoch=2020-02-19T18:20:02Z,tick=1ms,first=1,last=4"))
 	for at, want := range map[int]bool{-1: true, 0: false} {
 		if p := walk(t, [2]bool{}, old.Name, Step{to, ms(at), ms(0)}); p.Collision != nil || p.meetsReserved() != want {
 			t.Errorf("at %d: %+v, meets reserved numbers: %t", at, p.Collision, !want)
@@ -163,21 +158,21 @@ func TestLastIDOfALayoutWithASign(t *testing.T) {
 	for _, spec := range []string{
 		"time=3,node=31,seq=30", "scatter=2,time=3,node=31,seq=28", "tag=2,node=29,time=3,seq=30",
 	} {
-		lastIDs(t, view(t, spec+",tick=1s,epoch=2025-01-01"))
+		lastIDs(t, must(NewView(spec+",tick=1s,epoch=2025-01-01")))
 	}
 	if (&Proof{FirstNew: 7, LastOld: 7}).Ordered() || !(&Proof{FirstNew: 8, LastOld: 7}).Ordered() {
 		t.Error("new IDs are in order where the first one is above the last old one")
 	}
 	// The first new ID is negative, whatever its time.
-	step := Step{To: view(t, "scatter=2,time=40,node=10,seq=12"), At: changeAt, Floor: changeAt}
-	list := must(Changes(view(t, "twitter"), []Step{step}, false, false))
+	step := Step{To: must(NewView("scatter=2,time=40,node=10,seq=12")), At: changeAt, Floor: changeAt}
+	list := must(Changes(must(NewView("twitter")), []Step{step}, false, false))
 	if err := list[0].Check(); err != nil || list[0].Ordered() || list[0].FirstNew >= 0 {
 		t.Errorf("the first new ID is %d, %v", list[0].FirstNew, err)
 	}
 }
 
 func lastIDs(t *testing.T, v *View) {
-	to := view(t, "twitter")
+	to := must(NewView("twitter"))
 	s, l := v.Scheme, v.Layout
 	most := func(field string) int64 { return 1<<l.Bits(field) - 1 }
 	for first := int64(0); first <= s.MaxTick(); first++ {
@@ -214,13 +209,13 @@ func TestChangesThatCannotBeProven(t *testing.T) {
 		"to encrypted":   {"twitter", "randflake", snowfence.ErrUnproven},
 		"new is over":    {"twitter", "baidu", snowfence.ErrLifetime},
 	} {
-		list := must(Changes(view(t, c.from), []Step{{view(t, c.to), changeAt, changeAt}}, false, false))
+		list := must(Changes(must(NewView(c.from)), []Step{{must(NewView(c.to)), changeAt, changeAt}}, false, false))
 		if err := list[0].Check(); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
 	}
-	if _, err := Changes(view(t, "twitter"), []Step{
-		{view(t, "drift"), ms(1), ms(1)}, {view(t, "twitter"), ms(0), ms(0)},
+	if _, err := Changes(must(NewView("twitter")), []Step{
+		{must(NewView("drift")), ms(1), ms(1)}, {must(NewView("twitter")), ms(0), ms(0)},
 	}, false, false); err == nil {
 		t.Error("changes in the wrong order")
 	}

@@ -17,13 +17,13 @@ func TestBareNumberBesideAFence(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
 	f := grants(t, bwmarrin, 5, clk)
-	h := on(t, r, f, Options{Time: clk.now})
+	h := must(r.on(f, Options{Time: clk.now}))
 	s.add(t, must(h.TryNext()))
 	other := func(what string) {
 		for _, o := range []Options{{Time: clk.now}, {Time: clk.now, Replace: true}} {
 			_, err := r.open(f.scheme, 5, o)
 			refused(t, what+"its number", err)
-			_, err = r.open(scheme(t, "time=41,node=9,seq=13"), 2, o)
+			_, err = r.open(scheme("time=41,node=9,seq=13"), 2, o)
 			refused(t, what+"a number of another layout", err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestFenceBesideABareNumber(t *testing.T) {
 	}
 	s.add(t, must(bare.TryNext())) // it goes on
 	closed(t, bare)
-	h := on(t, r, f, o)
+	h := must(r.on(f, o))
 	above(t, h, clk, &s)
 	if len(r.unused) != 0 {
 		t.Error("a generator that was let go counts as unused")
@@ -78,7 +78,7 @@ func TestLaterGrantOverABareNumber(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
 	f := grants(t, bwmarrin, 5, clk)
-	h := on(t, r, f, Options{Time: clk.now})
+	h := must(r.on(f, Options{Time: clk.now}))
 	bare := open(t, r, bwmarrin, 6, Options{Time: clk.now})
 	s.add(t, must(h.TryNext()))
 	s.add(t, must(bare.TryNext()))
@@ -112,11 +112,11 @@ func TestTwoFencesOfOneNumber(t *testing.T) {
 		o := Options{Time: clk.now}
 		fence := func(bare bool) snowfence.Fence {
 			if bare {
-				return snowfence.Unguarded(scheme(t, bwmarrin), 5)
+				return snowfence.Unguarded(scheme(bwmarrin), 5)
 			}
 			return grants(t, bwmarrin, 5, clk)
 		}
-		first := on(t, r, fence(c.bare), o)
+		first := must(r.on(fence(c.bare), o))
 		must(first.TryNext())
 		second, err := r.on(fence(c.also), o)
 		if c.free {
@@ -129,7 +129,7 @@ func TestTwoFencesOfOneNumber(t *testing.T) {
 		}
 		refused(t, c.name, err)
 		closed(t, first)
-		second = on(t, r, fence(c.also), o)
+		second = must(r.on(fence(c.also), o))
 		if id, err := second.TryNext(); err == nil {
 			t.Errorf("%s: %d in a tick that was used", c.name, id)
 		}
@@ -142,7 +142,7 @@ func TestNumbersOfAGrant(t *testing.T) {
 	o := Options{Time: clk.now}
 	f := grants(t, bwmarrin, 4, clk)
 	f.grant.Nodes = 4
-	block := on(t, r, f, o)
+	block := must(r.on(f, o))
 	must(block.TryNext())
 	for node, free := range map[int64]bool{3: true, 4: false, 6: false, 7: false, 8: true} {
 		if _, err := r.open(f.scheme, node, o); (err == nil) != free {
@@ -162,11 +162,11 @@ func TestNumbersOfAGrant(t *testing.T) {
 	r = newSet()
 	part := grants(t, bwmarrin, 20, clk)
 	part.grant.FirstSeq, part.grant.LastSeq = 32, 63
-	must(on(t, r, part, o).TryNext())
+	must(must(r.on(part, o)).TryNext())
 	for slice, free := range map[string]bool{
 		",last=31": true, ",first=64": true, ",first=32,last=32": false, ",first=63": false, "": false,
 	} {
-		h, err := r.open(scheme(t, bwmarrin+slice), 20, o)
+		h, err := r.open(scheme(bwmarrin+slice), 20, o)
 		if (err == nil) != free {
 			t.Errorf("the numbers %q beside 32 to 63: %v", slice, err)
 		}
@@ -181,7 +181,7 @@ func TestGrantInPlaceOfAnother(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
 	f := grants(t, bwmarrin, 5, clk)
-	h := on(t, r, f, Options{Time: clk.now, Lead: 10})
+	h := must(r.on(f, Options{Time: clk.now, Lead: 10}))
 	for range 4096 * 5 { // 4 ticks ahead
 		s.add(t, must(h.TryNext()))
 	}
@@ -239,7 +239,7 @@ func TestCloseOverAFenceThatDoesNotAnswer(t *testing.T) {
 		r, clk := newSet(), newClock()
 		clk.wall = time.Now()
 		f := &silent{granting: grants(t, bubble, 5, clk), answer: make(chan struct{})}
-		h := on(t, r, f, Options{Time: clk.now})
+		h := must(r.on(f, Options{Time: clk.now}))
 		clk.advance(2 * time.Minute) // its grant is over
 		go h.Next(t.Context())
 		synctest.Wait()
@@ -278,7 +278,7 @@ func TestSameGrantAfterALoss(t *testing.T) {
 	var s seen
 	o := Options{Time: clk.now}
 	f := grants(t, bwmarrin, 5, clk)
-	h := on(t, r, f, o)
+	h := must(r.on(f, o))
 	s.add(t, must(h.TryNext()))
 	f.lose()
 	f.set(func(f *granting) { f.gone = false })
@@ -298,7 +298,7 @@ func TestGrantsWithoutAnEnd(t *testing.T) {
 	o := Options{Time: clk.now}
 	f := grants(t, bwmarrin, 5, clk)
 	f.grant.Until = f.scheme.MaxTick() + 1
-	h := on(t, r, f, o)
+	h := must(r.on(f, o))
 	s.add(t, must(h.TryNext()))
 	for _, node := range []int64{5, 7} {
 		f.lose()
@@ -323,7 +323,7 @@ func TestUnusedGrantRaisesNoFloor(t *testing.T) {
 	r, clk := newSet(), newClock()
 	f := grants(t, bwmarrin, 5, clk)
 	f.grant.From += 30_000
-	h := on(t, r, f, Options{Time: clk.now})
+	h := must(r.on(f, Options{Time: clk.now}))
 	closed(t, h)
 	must(open(t, r, bwmarrin, 5, Options{Time: clk.now}).TryNext())
 }
@@ -348,17 +348,17 @@ func TestFenceIsAskedForTicksAboveTheFloor(t *testing.T) {
 		t.Errorf("it was asked for more than %d, not %d", f.past, floor)
 	}
 	f.set(func(f *granting) { f.grant.Until = floor + 1 })
-	h := on(t, r, f, o)
+	h := must(r.on(f, o))
 	if id, err := h.TryNext(); err == nil {
 		t.Errorf("%d below the floor", id)
 	}
 	clk.advance(2*time.Minute + time.Millisecond)
-	if got := tick(t, h, must(h.TryNext())); got != floor {
+	if got := tick(h, must(h.TryNext())); got != floor {
 		t.Errorf("tick %d, the floor is %d", got, floor)
 	}
 	clk.advance(time.Hour)
 	later := grants(t, bwmarrin, 6, clk)
-	closed(t, on(t, r, later, o))
+	closed(t, must(r.on(later, o)))
 	if !slices.Equal(later.past, []int64{later.grant.From}) {
 		t.Errorf("far above the floor it was asked for more than %d, not %d", later.past, later.grant.From)
 	}
@@ -371,7 +371,7 @@ func TestRenewalAfterOthersRaisedTheFloor(t *testing.T) {
 	var s seen
 	o := Options{Time: clk.now}
 	f := grants(t, bwmarrin, 5, clk)
-	h := on(t, r, f, o)
+	h := must(r.on(f, o))
 	s.add(t, must(h.TryNext()))
 	clk.step(time.Hour)
 	bare := open(t, r, bwmarrin, 6, o)

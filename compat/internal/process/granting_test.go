@@ -27,7 +27,7 @@ var errGone = errors.New("the store is away")
 // grants returns a fence of a node, with a minute from the time of a clock
 // on.
 func grants(t testing.TB, spec string, node int64, clk *clock) *granting {
-	s := scheme(t, spec)
+	s := scheme(spec)
 	wall, _ := clk.now()
 	now := s.Layout().TickOf(wall)
 	return &granting{scheme: s, grant: snowfence.Grant{Node: node, From: now, Until: now + 60_000}}
@@ -96,11 +96,6 @@ func (f *granting) lose() {
 	seal := f.seal
 	f.mu.Unlock()
 	seal()
-}
-
-func on(t testing.TB, r *set, f snowfence.Fence, o Options) *Handle {
-	t.Helper()
-	return must(r.on(f, o))
 }
 
 func refused(t testing.TB, what string, err error) {

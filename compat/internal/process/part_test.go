@@ -8,8 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-func scheme(t testing.TB, spec string) *snowfence.Scheme {
-	t.Helper()
+func scheme(spec string) *snowfence.Scheme {
 	l := must(snowfence.ParseLayout(spec))
 	return must(snowfence.NewScheme(l))
 }
@@ -22,7 +21,7 @@ func TestOverlapIsExact(t *testing.T) {
 		"time=57,node=6", "time=57,seq=6", "time=57,node=2,seq=4,first=3,last=9",
 	}
 	draw := func() (part, map[snowfence.ID]bool) {
-		s := scheme(t, specs[rnd.IntN(len(specs))])
+		s := scheme(specs[rnd.IntN(len(specs))])
 		l := s.Layout()
 		gr := snowfence.Grant{Nodes: 1 + rnd.Int64N(min(2, s.Nodes()))}
 		gr.Node = rnd.Int64N(s.Nodes() - gr.Nodes + 1)
@@ -76,7 +75,7 @@ func TestPartOfRefuses(t *testing.T) {
 		{"time=41,tag=8,node=2,seq=12", 0, "take a generator of your own"},
 	} {
 		r := newSet()
-		_, err := r.open(scheme(t, c.spec), c.node, Options{})
+		_, err := r.open(scheme(c.spec), c.node, Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: node %d: %v", c.spec, c.node, err)
 		}
@@ -92,7 +91,7 @@ func TestSpaces(t *testing.T) {
 		}
 		return k
 	}
-	base := key(scheme(t, "time=41,node=10,seq=12"))
+	base := key(scheme("time=41,node=10,seq=12"))
 	for spec, same := range map[string]bool{
 		"time=41,node=5,seq=17":                    true,
 		"time=40,seq=20,node=2":                    true,
@@ -103,7 +102,7 @@ func TestSpaces(t *testing.T) {
 		"time=41,node=10,seq=12,epoch=2025-01-01":  true,
 		"time=41,zone=5,worker=5,seq=12,last=4000": true,
 	} {
-		if got := key(scheme(t, spec)) == base; got != same {
+		if got := key(scheme(spec)) == base; got != same {
 			t.Errorf("%s: the same space: %v, want %v", spec, got, same)
 		}
 	}

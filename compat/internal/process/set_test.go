@@ -44,7 +44,7 @@ func (c *clock) step(d time.Duration) {
 
 func open(t testing.TB, r *set, spec string, node int64, o Options) *Handle {
 	t.Helper()
-	return must(r.open(scheme(t, spec), node, o))
+	return must(r.open(scheme(spec), node, o))
 }
 
 // seen fails a test when an ID comes twice.
@@ -65,8 +65,7 @@ func (s *seen) add(t testing.TB, id snowfence.ID) {
 	s.ids[id] = true
 }
 
-func tick(t testing.TB, h *Handle, id snowfence.ID) int64 {
-	t.Helper()
+func tick(h *Handle, id snowfence.ID) int64 {
 	p := must(h.Scheme().Decode(id))
 	return p.Tick
 }
@@ -89,16 +88,16 @@ func TestEqualPartsShareOneGenerator(t *testing.T) {
 		}
 	}
 	for _, o := range []Options{{From: 5}, {Until: 1 << 40}} {
-		if _, err := r.open(scheme(t, bwmarrin), 7, o); !errors.Is(err, ErrOverlap) {
+		if _, err := r.open(scheme(bwmarrin), 7, o); !errors.Is(err, ErrOverlap) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
 	clk := Options{Time: newClock().now}
-	if _, err := r.open(scheme(t, bwmarrin), 7, clk); !errors.Is(err, ErrOverlap) {
+	if _, err := r.open(scheme(bwmarrin), 7, clk); !errors.Is(err, ErrOverlap) {
 		t.Errorf("with a clock of its own: %v", err)
 	}
 	open(t, r, bwmarrin, 10, clk)
-	if _, err := r.open(scheme(t, bwmarrin), 10, Options{}); !errors.Is(err, ErrOverlap) {
+	if _, err := r.open(scheme(bwmarrin), 10, Options{}); !errors.Is(err, ErrOverlap) {
 		t.Errorf("beside one with a clock of its own: %v", err)
 	}
 	if got := len(parts.Scheme().Layout().Fields); got != 4 {
@@ -112,7 +111,7 @@ func TestOtherTimeBitsAreNotEqual(t *testing.T) {
 	r := newSet()
 	h := open(t, r, bwmarrin, 7, Options{})
 	for _, spec := range []string{"time=40,node=10,seq=12", "time=40,zone=5,rack=5,seq=12"} {
-		if _, err := r.open(scheme(t, spec), 7, Options{}); !errors.Is(err, ErrOverlap) {
+		if _, err := r.open(scheme(spec), 7, Options{}); !errors.Is(err, ErrOverlap) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
@@ -143,7 +142,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		o := Options{Time: clk.now}
 		old := open(t, r, bwmarrin, 7, o)
 		last := must(old.TryNext())
-		h, err := r.open(scheme(t, c.spec), c.node, o)
+		h, err := r.open(scheme(c.spec), c.node, o)
 		if c.free {
 			if err != nil {
 				t.Errorf("%+v: %v", c, err)
@@ -164,8 +163,8 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 			t.Errorf("%+v: the new one uses the tick of the old one: %v", c, err)
 		}
 		clk.advance(time.Millisecond)
-		if got := tick(t, h, must(h.TryNext())); got != tick(t, old, last)+1 {
-			t.Errorf("%+v: tick %d after %d", c, got, tick(t, old, last))
+		if got := tick(h, must(h.TryNext())); got != tick(old, last)+1 {
+			t.Errorf("%+v: tick %d after %d", c, got, tick(old, last))
 		}
 		if err := old.Close(); err != nil { // counts no user off the new one
 			t.Error(err)
@@ -187,7 +186,7 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 	a := open(t, r, bwmarrin, 1, o)
 	id := must(a.TryNext())
 	s.add(t, id)
-	high := tick(t, a, id)
+	high := tick(a, id)
 	clk.step(-time.Hour)
 	b := open(t, r, bwmarrin, 2, o) // it begins in the past, beside a
 	s.add(t, must(b.TryNext()))
@@ -206,7 +205,7 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 		h := open(t, r, bwmarrin, node, o)
 		id := must(h.TryNext())
 		s.add(t, id)
-		if got := tick(t, h, id); got <= high {
+		if got := tick(h, id); got <= high {
 			t.Errorf("node %d: tick %d, and %d was used", node, got, high)
 		}
 	}
@@ -225,7 +224,7 @@ func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 		used := seal()
 		clk.advance(time.Millisecond)
 		if id, err := old.TryNext(); err == nil {
-			t.Errorf("%d was made in tick %d, and the floor is %d", id, tick(t, old, id), used)
+			t.Errorf("%d was made in tick %d, and the floor is %d", id, tick(old, id), used)
 		}
 		return used
 	}
@@ -246,7 +245,7 @@ func TestEndOfLife(t *testing.T) {
 	h := open(t, r, spec, 1, Options{Time: clk.now})
 	must(h.TryNext())
 	noError(t, h.Close())
-	if _, err := r.open(scheme(t, spec), 1, Options{Time: clk.now}); !errors.Is(err, snowfence.ErrLifetime) {
+	if _, err := r.open(scheme(spec), 1, Options{Time: clk.now}); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("a new one in a used up space: %v", err)
 	}
 	r = newSet()
@@ -271,11 +270,11 @@ func TestFirstTick(t *testing.T) {
 		t.Errorf("before the first tick: %d, %v", id, err)
 	}
 	c.advance(3 * time.Millisecond)
-	if got := tick(t, h, must(h.TryNext())); got != 3 {
+	if got := tick(h, must(h.TryNext())); got != 3 {
 		t.Errorf("the first ID has tick %d", got)
 	}
 	c.advance(5 * time.Millisecond)
-	if got := tick(t, h, must(h.TryNext())); got != 8 {
+	if got := tick(h, must(h.TryNext())); got != 8 {
 		t.Errorf("tick %d", got)
 	}
 	noError(t, h.Close())
@@ -284,7 +283,7 @@ func TestFirstTick(t *testing.T) {
 		t.Errorf("in a tick that was used: %d, %v", id, err)
 	}
 	c.advance(time.Millisecond)
-	if got := tick(t, again, must(again.TryNext())); got != 9 {
+	if got := tick(again, must(again.TryNext())); got != 9 {
 		t.Errorf("after a restart: tick %d", got)
 	}
 }
@@ -315,7 +314,7 @@ func TestNextSoonGivesUp(t *testing.T) {
 // A bare number ends where its options say, and later once it is extended.
 func TestExtend(t *testing.T) {
 	r, clk := newSet(), newClock()
-	from := scheme(t, bwmarrin).Layout().TickOf(clk.wall)
+	from := scheme(bwmarrin).Layout().TickOf(clk.wall)
 	o := Options{From: from, Until: from + 2, Time: clk.now}
 	h := open(t, r, bwmarrin, 7, o)
 	must(h.TryNext())
@@ -327,14 +326,14 @@ func TestExtend(t *testing.T) {
 		t.Fatalf("it ends at %d", h.Until()-from)
 	}
 	id, err := h.Next(t.Context())
-	if err != nil || tick(t, h, id) != from+2 {
+	if err != nil || tick(h, id) != from+2 {
 		t.Errorf("after Extend: %d, %v", id, err)
 	}
 	o.Replace, o.Until = true, from+9 // another end is another generator, above what was used
 	other := open(t, r, bwmarrin, 7, o)
 	above(t, other, clk, new(seen))
 	o.Until = from + 3
-	if _, err := r.open(scheme(t, bwmarrin), 7, o); err == nil {
+	if _, err := r.open(scheme(bwmarrin), 7, o); err == nil {
 		t.Error("all of its ticks were used")
 	}
 	must(other.TryNext())

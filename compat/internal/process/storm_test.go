@@ -31,7 +31,7 @@ func storm(t *testing.T, clk *clock, source snowfence.TimeSource) {
 	}
 	var schemes []*snowfence.Scheme
 	for _, spec := range specs {
-		schemes = append(schemes, scheme(t, spec))
+		schemes = append(schemes, scheme(spec))
 	}
 	rounds := 400
 	if testing.Short() {

@@ -129,7 +129,7 @@ func TestCollectorDuringTheLastCall(t *testing.T) {
 						runtime.GC()
 						time.Sleep(2 * time.Millisecond)
 					}
-					if _, err := r.open(scheme(t, bwmarrin+",first=5"), 1, Options{}); !errors.Is(err, ErrOverlap) {
+					if _, err := r.open(scheme(bwmarrin+",first=5"), 1, Options{}); !errors.Is(err, ErrOverlap) {
 						t.Errorf("another setting, during the call: %v", err)
 					}
 				}

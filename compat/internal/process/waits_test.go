@@ -52,7 +52,7 @@ func TestFenceThatRefusesIsAskedNowAndThen(t *testing.T) {
 		old := slog.Default()
 		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 		defer slog.SetDefault(old)
-		f := &refusing{scheme: scheme(t, bubble), until: time.Now().Add(10 * time.Minute)}
+		f := &refusing{scheme: scheme(bubble), until: time.Now().Add(10 * time.Minute)}
 		h := must(On(f, Options{Time: bubbleTime()}))
 		start := time.Now()
 		time.Sleep(2 * time.Second) // its grant is over
@@ -110,7 +110,7 @@ func TestCloseEndsWaiting(t *testing.T) {
 // The first ID of all, tick 0 of node 0, is 0. Must leaves it out.
 func TestMustNeverReturnsZero(t *testing.T) {
 	clk := newClock()
-	s := scheme(t, "time=41,node=10,seq=12,epoch="+clk.wall.Format(time.RFC3339))
+	s := scheme("time=41,node=10,seq=12,epoch=" + clk.wall.Format(time.RFC3339))
 	for range 3 {
 		h := must(newSet().open(s, 0, Options{Time: clk.now}))
 		if id := h.Must(); id != 1 {
