@@ -12,13 +12,11 @@ const module = "github.com/snowfence/snowfence"
 // testEnt makes a module of testdata/ent with the versions of ours, has ent
 // generate its code, and runs the test in it.
 func testEnt(t *testing.T, url string) {
-	root, err := filepath.Abs("..")
-	check(t, err)
+	root := must(filepath.Abs(".."))
 	dir := t.TempDir()
 	check(t, os.CopyFS(dir, os.DirFS("testdata/ent")))
 	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(name)
-		check(t, err)
+		data := must(os.ReadFile(name))
 		check(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
 	for _, args := range [][]string{

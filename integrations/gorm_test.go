@@ -55,10 +55,8 @@ type Part struct {
 
 func openGorm(t *testing.T, url string, plugins ...gorm.Plugin) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(postgres.Open(url), &gorm.Config{Logger: logger.Discard})
-	check(t, err)
-	pool, err := db.DB()
-	check(t, err)
+	db := must(gorm.Open(postgres.Open(url), &gorm.Config{Logger: logger.Discard}))
+	pool := must(db.DB())
 	t.Cleanup(func() { _ = pool.Close() })
 	check(t, db.AutoMigrate(&City{}, &Tag{}, &Customer{}, &Order{}, &Part{}))
 	for _, p := range plugins {
@@ -87,8 +85,7 @@ func testGormZeroKey(t *testing.T, url string) {
 		t.Errorf("with autoIncrement:false: %v, then %v, keys %v", one, two, cities)
 	}
 	db, ids := plain, newIDs(t)
-	err := db.Use(gormid.New(ids.Next))
-	check(t, err)
+	check(t, db.Use(gormid.New(ids.Next)))
 	tag = Tag{Name: "y"}
 	check(t, db.Create(&tag).Error)
 	inDatabase(t, db, "tags", tag.ID)

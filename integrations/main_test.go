@@ -50,34 +50,22 @@ func TestPostgres(t *testing.T) {
 // newIDs returns a generator of a bare node: the tests run once.
 func newIDs(t *testing.T) *snowfence.Generator {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 7)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.Default()))
+	ids := must(snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 7)}))
 	t.Cleanup(func() { _ = ids.Close() })
 	return ids
 }
 
 func openSQL(t *testing.T, url string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("pgx", url))
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
 
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(pgx.Connect(t.Context(), url))
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
@@ -113,4 +101,12 @@ func newMask() *public.Mask {
 		panic(err)
 	}
 	return m
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

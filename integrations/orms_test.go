@@ -24,25 +24,21 @@ func createOrder(ctx context.Context, queries *shop.Queries, ids *snowfence.Gene
 
 func testSqlc(t *testing.T, url string) {
 	ctx, conn, ids := t.Context(), connect(t, url), newIDs(t)
-	_, err := conn.Exec(ctx, shop.Schema)
-	check(t, err)
+	must(conn.Exec(ctx, shop.Schema))
 
 	queries := shop.New(conn)
-	id, err := createOrder(ctx, queries, ids)
-	check(t, err)
+	id := must(createOrder(ctx, queries, ids))
 	got, err := queries.GetOrder(ctx, id)
 	if err != nil || got.ID != id || got.Parent != nil || got.Name != "first" {
 		t.Errorf("read %+v, %v", got, err)
 	}
 	more := make([]snowfence.ID, 10)
-	_, err = ids.Fill(ctx, more)
-	check(t, err)
+	must(ids.Fill(ctx, more))
 	var rows []shop.CopyOrdersParams
 	for _, m := range more {
 		rows = append(rows, shop.CopyOrdersParams{ID: m, Parent: &id})
 	}
-	n, err := queries.CopyOrders(ctx, rows)
-	check(t, err)
+	n := must(queries.CopyOrders(ctx, rows))
 	list, err := queries.ListOrders(ctx, []int64{int64(more[3]), int64(id)})
 	if err != nil || n != 10 || len(list) != 2 || list[1].ID != more[3] || *list[1].Parent != id {
 		t.Errorf("copied %d, read %+v, %v", n, list, err)
@@ -53,25 +49,21 @@ func testBun(t *testing.T, url string) {
 	ids := newIDs(t)
 	ctx := bunorders.WithIDs(t.Context(), ids)
 	db := bun.NewDB(openSQL(t, url), pgdialect.New())
-	_, err := db.ExecContext(ctx, tables)
-	check(t, err)
+	must(db.ExecContext(ctx, tables))
 
 	one := &bunorders.Order{Name: "one"}
-	_, err = db.NewInsert().Model(one).Exec(ctx)
-	check(t, err)
+	must(db.NewInsert().Model(one).Exec(ctx))
 	parent := one.ID
 	many := []*bunorders.Order{{Name: "two", Parent: &parent}, {ID: 9, Name: "nine"}}
-	_, err = db.NewInsert().Model(&many).Exec(ctx)
-	check(t, err)
+	must(db.NewInsert().Model(&many).Exec(ctx))
 	var back []bunorders.Order
 	both := bun.List([]snowfence.ID{one.ID, many[0].ID})
-	err = db.NewSelect().Model(&back).Where("id IN (?)", both).Order("id").Scan(ctx)
-	check(t, err)
+	check(t, db.NewSelect().Model(&back).Where("id IN (?)", both).Order("id").Scan(ctx))
 	if len(back) != 2 || back[0].ID != one.ID || *back[1].Parent != parent || many[1].ID != 9 {
 		t.Errorf("read %+v", back)
 	}
 	var users []UserID
-	err = db.NewRaw("SELECT ?", pgdialect.Array([]UserID{4, -5})).Scan(ctx, pgdialect.Array(&users))
+	err := db.NewRaw("SELECT ?", pgdialect.Array([]UserID{4, -5})).Scan(ctx, pgdialect.Array(&users))
 	if err != nil || len(users) != 2 || users[1] != -5 {
 		t.Errorf("read %v, %v", users, err)
 	}

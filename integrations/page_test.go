@@ -19,8 +19,7 @@ var (
 func TestPage(t *testing.T) {
 	var page []byte
 	for _, name := range []string{"../docs/start/integrations.md", "../docs/move/bigint.md"} {
-		data, err := os.ReadFile(name)
-		check(t, err)
+		data := must(os.ReadFile(name))
 		page = append(page, data...)
 	}
 	tests := joined(t, "*_test.go")
@@ -29,8 +28,7 @@ func TestPage(t *testing.T) {
 		"internal/page/*/*.go", "testdata/ent/orders.go", "testdata/ent/schema/*.go", "internal/*/*.yaml",
 		"../test/clients/native/testdata/types.mts",
 	} {
-		paths, err := filepath.Glob(pattern)
-		check(t, err)
+		paths := must(filepath.Glob(pattern))
 		for _, path := range paths {
 			text := joined(t, path)
 			files[text], names[path] = true, true
@@ -66,11 +64,9 @@ func TestPage(t *testing.T) {
 // joined returns the text of all files of a pattern.
 func joined(t *testing.T, pattern string) (text string) {
 	t.Helper()
-	paths, err := filepath.Glob(pattern)
-	check(t, err)
+	paths := must(filepath.Glob(pattern))
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		check(t, err)
+		data := must(os.ReadFile(path))
 		text += string(data)
 	}
 	return text

@@ -35,8 +35,7 @@ func TestRedisClients(t *testing.T) {
 	for _, key := range []string{"id", "user id"} {
 		var plain snowfence.ID
 		var typed UserID
-		n, err := rdb.Get(ctx, key).Int64()
-		check(t, err)
+		n := must(rdb.Get(ctx, key).Int64())
 		check(t, rdb.Get(ctx, key).Scan(&plain))
 		check(t, rdb.Get(ctx, key).Scan(&typed))
 		if snowfence.ID(n) != id || plain != id || typed != UserID(id) {
@@ -51,8 +50,7 @@ func TestRedisClients(t *testing.T) {
 	if err := rdb.HGetAll(ctx, "fields").Scan(&fields); err != nil || fields != (cached{id, 8}) {
 		t.Errorf("%+v, %v", fields, err)
 	}
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
-	check(t, err)
+	client := must(rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}))
 	t.Cleanup(client.Close)
 	check(t, client.Do(ctx, client.B().Set().Key("text").Value(id.String()).Build()).Error())
 	n, err := client.Do(ctx, client.B().Get().Key("text").Build()).AsInt64()

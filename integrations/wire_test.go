@@ -31,8 +31,7 @@ func TestBSON(t *testing.T) {
 		Order  OrderID       `bson:"order"`
 		User   UserID        `bson:"user"`
 	}
-	data, err := bson.Marshal(document{ID: id, Order: -6, User: 7})
-	check(t, err)
+	data := must(bson.Marshal(document{ID: id, Order: -6, User: 7}))
 	if kind := bson.Raw(data).Lookup("_id").Type; kind != bson.TypeInt64 {
 		t.Errorf("_id is %v", kind)
 	}
@@ -49,10 +48,8 @@ func TestBSON(t *testing.T) {
 func TestProtobuf(t *testing.T) {
 	id := snowfence.ID(-249887800817025024)
 	message := &orderpb.Order{Id: int64(id), Parts: []int64{int64(id), 1}}
-	data, err := proto.Marshal(message)
-	check(t, err)
-	text, err := protojson.Marshal(message)
-	check(t, err)
+	data := must(proto.Marshal(message))
+	text := must(protojson.Marshal(message))
 
 	var back orderpb.Order
 	check(t, proto.Unmarshal(data, &back))
@@ -72,8 +69,7 @@ func TestProtobuf(t *testing.T) {
 // The schema of the page takes what an ID is written as.
 func TestSchema(t *testing.T) {
 	const id snowfence.ID = 249887800817025024
-	schema, err := os.ReadFile("internal/openapi/id.yaml")
-	check(t, err)
+	schema := must(os.ReadFile("internal/openapi/id.yaml"))
 	pattern := regexp.MustCompile(`pattern: '(.*)'`).FindSubmatch(schema)
 	if pattern == nil {
 		t.Fatalf("%s", schema)
@@ -101,8 +97,7 @@ func TestJSON(t *testing.T) {
 		None   snowfence.ID   `json:"none,omitzero"`
 		Many   []snowfence.ID `json:"many"`
 	}
-	text, err := json.Marshal(message{ID: 249887800817025024, Order: 7, Many: []snowfence.ID{1}})
-	check(t, err)
+	text := must(json.Marshal(message{ID: 249887800817025024, Order: 7, Many: []snowfence.ID{1}}))
 	const want = `{"id":"249887800817025024","order":"ord_7","many":["1"]}`
 	if string(text) != want {
 		t.Errorf("wrote %s", text)

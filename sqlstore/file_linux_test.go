@@ -37,7 +37,7 @@ func TestFileCheck(t *testing.T) {
 		t.Errorf("the same file with other content: %v, identity %s, was %s", err, f.number, id)
 	}
 	write()
-	err := f.checkFiles(files{})
+	err = f.checkFiles(files{})
 	if !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "another one") {
 		t.Errorf("another file at the path: %v", err)
 	}

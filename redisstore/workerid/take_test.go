@@ -74,9 +74,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
-	if _, err := newRegistrar(newSimulated(), &Options{Min: 63, Max: 63, TTL: minTTL}); err != nil {
-		t.Error(err)
-	}
+	must(newRegistrar(newSimulated(), &Options{Min: 63, Max: 63, TTL: minTTL}))
 	if _, err := New(nil, &Options{Max: 63, TTL: minTTL}); err == nil {
 		t.Error("no client is accepted")
 	}

@@ -268,11 +268,8 @@ func TestAgentOfAChangedNamespace(t *testing.T) {
 
 // A namespace with one node is not for agents.
 func TestAgentNeedsNodes(t *testing.T) {
-	l, err := snowfence.ParseLayout("time=41,node=0,seq=10,epoch=2025-01-01,tick=1ms")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = New(t.Context(), new(serve.Config), nil, "jobs", remote.Namespace{Layout: l, Unit: 1})
+	l := must(snowfence.ParseLayout("time=41,node=0,seq=10,epoch=2025-01-01,tick=1ms"))
+	_, err := New(t.Context(), new(serve.Config), nil, "jobs", remote.Namespace{Layout: l, Unit: 1})
 	if err == nil || !strings.Contains(err.Error(), "has one node") {
 		t.Error(err)
 	}

@@ -50,15 +50,12 @@ func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string
 // A program leases its node from the agent of its host, and goes on while
 // the agent is unreachable.
 func TestAgent(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.Default()))
 	st := store.NewMemory()
 	must(scope.Namespaces(st).Create(t.Context(), "jobs", s, &scope.NamespaceOptions{Unit: 16}))
 	socket := filepath.Join(t.TempDir(), "s")
 	l := newLibrary()
-	_, err = l.Open("unix:"+socket, "jobs", "")
+	_, err := l.Open("unix:"+socket, "jobs", "")
 	wantStatus(t, err, Store)
 	a := startAgent(t, st, s, socket)
 	t.Setenv("SNOWFENCE_STORE", "unix:"+socket)
@@ -125,9 +122,7 @@ func TestServer(t *testing.T) {
 	url := "http://127.0.0.1:1,http://" + p.HTTP // the first does not answer
 	l := newLibrary()
 	h := must(l.Open(url, "public", "secret-file="+key))
-	if _, err := l.Next(h); err != nil {
-		t.Error(err)
-	}
+	must(l.Next(h))
 	wantStatus(t, l.Close(h), OK)
 	h, err = l.OpenSequence(url, "bills")
 	wantStatus(t, err, OK)

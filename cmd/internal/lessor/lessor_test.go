@@ -205,9 +205,7 @@ func TestUnitsOfManyCallers(t *testing.T) {
 		opened("for certain nodes", 3)
 		r.fail = errors.New("away")
 		for range 3 { // the first one asks ahead of demand
-			if _, err := r.take("x"); err != nil {
-				t.Error(err)
-			}
+			must(r.take("x"))
 			time.Sleep(250 * time.Millisecond)
 		}
 		opened("after a failure ahead of demand", 4)
@@ -306,9 +304,7 @@ func TestUnitsThatBeginLater(t *testing.T) {
 			t.Errorf("%d units", n)
 		}
 		time.Sleep(time.Minute)
-		if _, err := r.take("x"); err != nil {
-			t.Error(err)
-		}
+		must(r.take("x"))
 	})
 }
 

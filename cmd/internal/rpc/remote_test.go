@@ -108,10 +108,8 @@ func TestRemotePassesByStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client(t, append(hosts, serve(t, st, server.Options{}))...).Scheme(t.Context(),
-		"default"); err != nil {
-		t.Error(err)
-	}
+	must(client(t, append(hosts, serve(t, st, server.Options{}))...).Scheme(t.Context(),
+		"default"))
 }
 
 // A server whose answers are lost leased a node: the other one finds it,
