@@ -13,18 +13,12 @@ func TestDocumentedCode(t *testing.T) {
 	for _, file := range []string{
 		"../../../sequence/example_test.go", "../../../remote/example_test.go", "invoice_test.go",
 	} {
-		code, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		code := must(os.ReadFile(file))
 		examples = append(examples, code...)
 	}
 	code, lines := false, 0
 	for _, page := range []string{"sequences.md", "invoices.md"} {
-		doc, err := os.ReadFile("../../../docs/choose/" + page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must(os.ReadFile("../../../docs/choose/" + page))
 		for line := range strings.Lines(string(doc)) {
 			line = strings.TrimSpace(line)
 			switch {

@@ -48,14 +48,8 @@ func documentedInvoice(t *testing.T, on func(testing.TB) database) {
 	}
 	ctx, db := t.Context(), d.pool(t, 4)
 	run(t, db, "CREATE TABLE invoice (number BIGINT PRIMARY KEY, customer TEXT NOT NULL, cents BIGINT NOT NULL)")
-	store, err := sqlstore.New(db, sqlstore.PostgreSQL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = sequence.Create(ctx, store, "invoices", sequence.Definition{Mode: sequence.Strict})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must(sqlstore.New(db, sqlstore.PostgreSQL()))
+	noError(t, sequence.Create(ctx, store, "invoices", sequence.Definition{Mode: sequence.Strict}))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

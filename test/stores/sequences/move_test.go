@@ -23,10 +23,7 @@ var (
 // database, and the start of the sequence that follows them.
 func readMove(t *testing.T, kind string) (statements string, start int64) {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/move/auto-increment.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../../../docs/move/auto-increment.md"))
 	blocks := pageBlock.FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != 4 {
 		t.Fatalf("%d blocks", len(blocks))
@@ -42,20 +39,13 @@ func numberIn(t *testing.T, command string) int64 {
 	if found == nil {
 		t.Fatalf("no number in %q", command)
 	}
-	n, err := strconv.ParseInt(found[1], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must(strconv.ParseInt(found[1], 10, 64))
 }
 
 // runAll runs statements on one connection.
 func runAll(t *testing.T, db *sql.DB, statements string) {
 	t.Helper()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(db.Conn(t.Context()))
 	defer conn.Close()
 	for s := range strings.SplitSeq(strings.TrimSpace(statements), ";") {
 		if s = strings.TrimSpace(s); s == "" {
@@ -144,13 +134,8 @@ func TestBesideAutoIncrement(t *testing.T) {
 
 func startSequence(t *testing.T, st *sqlstore.Store, def sequence.Definition) *sequence.Sequence {
 	t.Helper()
-	if err := sequence.Create(t.Context(), st, "orders", def); err != nil {
-		t.Fatal(err)
-	}
-	s, err := sequence.Open(t.Context(), st, "orders", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), st, "orders", def))
+	s := must(sequence.Open(t.Context(), st, "orders", nil))
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -158,9 +143,7 @@ func startSequence(t *testing.T, st *sqlstore.Store, def sequence.Definition) *s
 // one returns the number that a query finds.
 func one(t *testing.T, db *sql.DB, query string) (n int64) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.QueryRowContext(t.Context(), query).Scan(&n))
 	return n
 }
 

@@ -104,25 +104,16 @@ func TestSequenceThatIsMadeAgain(t *testing.T) {
 			d := on(t)
 			st := d.store(t)
 			for _, name := range []string{"orders", "others"} {
-				if err := sequence.Create(t.Context(), st, name, sequence.Definition{}); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := sequence.Open(t.Context(), st, name, nil); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, sequence.Create(t.Context(), st, name, sequence.Definition{}))
+				must(sequence.Open(t.Context(), st, name, nil))
 			}
 			byHand, _, err := d.open()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer byHand.Close()
-			_, err = byHand.ExecContext(t.Context(), "DELETE FROM snowfence_lease WHERE namespace = '#orders'")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := sequence.Create(t.Context(), st, "orders", sequence.Definition{}); err != nil {
-				t.Fatal(err)
-			}
+			must(byHand.ExecContext(t.Context(), "DELETE FROM snowfence_lease WHERE namespace = '#orders'"))
+			noError(t, sequence.Create(t.Context(), st, "orders", sequence.Definition{}))
 			if _, err := sequence.Open(t.Context(), st, "orders", nil); !errors.Is(err, sequence.ErrRolledBack) {
 				t.Errorf("a sequence that was made again: %v", err)
 			}

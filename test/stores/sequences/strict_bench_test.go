@@ -28,18 +28,13 @@ func BenchmarkStrict(b *testing.B) {
 		"CREATE TABLE counter (name VARCHAR(64) NOT NULL PRIMARY KEY, n BIGINT NOT NULL)",
 		"INSERT INTO counter VALUES ('orders', 0)",
 	} {
-		if _, err := hand.ExecContext(b.Context(), s); err != nil {
-			b.Fatal(err)
-		}
+		must(hand.ExecContext(b.Context(), s))
 	}
 	byHand := func(ctx context.Context, _ int) (n int64, err error) {
 		return update(ctx, hand)
 	}
 	open := func() *sequence.Sequence {
-		s, err := sequence.Open(b.Context(), d.store(b), "orders", nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := must(sequence.Open(b.Context(), d.store(b), "orders", nil))
 		b.Cleanup(func() { s.Close() })
 		return s
 	}

@@ -61,9 +61,7 @@ func BenchmarkSequenceTx(b *testing.B) {
 				"CREATE TABLE counter (name VARCHAR(64) NOT NULL PRIMARY KEY, n BIGINT NOT NULL)",
 				"INSERT INTO counter VALUES ('orders', 0)",
 			} {
-				if _, err := db.ExecContext(b.Context(), s); err != nil {
-					b.Fatal(err)
-				}
+				must(db.ExecContext(b.Context(), s))
 			}
 			ours := func(ctx context.Context, tx *sql.Tx) (int64, error) {
 				s, err := sqlstore.SequenceTx(ctx, tx, d.dialect(), "orders")

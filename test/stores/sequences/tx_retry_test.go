@@ -30,14 +30,9 @@ type met struct {
 
 func (m *met) take(t *testing.T) *sql.Tx {
 	t.Helper()
-	tx, err := m.d.begin(t.Context(), m.other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := must(m.d.begin(t.Context(), m.other))
 	t.Cleanup(func() { _ = tx.Rollback() })
-	if _, err := sqlstore.SequenceTx(t.Context(), tx, m.d.dialect(), "orders"); err != nil {
-		t.Fatal(err)
-	}
+	must(sqlstore.SequenceTx(t.Context(), tx, m.d.dialect(), "orders"))
 	return tx
 }
 
@@ -57,12 +52,8 @@ func run(t *testing.T, in interface {
 // looked at the database.
 func takenSince(t *testing.T, m *met) {
 	var n int
-	if err := m.tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM invoice").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.take(t).Commit(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, m.tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM invoice").Scan(&n))
+	noError(t, m.take(t).Commit())
 }
 
 // heldNow is a number of another transaction that is open.
@@ -82,9 +73,7 @@ func deadlock(t *testing.T, m *met) {
 		waits = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND pid = "
 	}
 	var own int64
-	if err := other.QueryRowContext(t.Context(), id).Scan(&own); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, other.QueryRowContext(t.Context(), id).Scan(&own))
 	run(t, other, set, "INSERT INTO invoice (n) VALUES (10), (11), (12), (13), (14), (15), (16), (17)")
 	done := make(chan struct{})
 	go func() {
@@ -100,9 +89,7 @@ func deadlock(t *testing.T, m *met) {
 		// InnoDB shows the same picture until no transaction has looked for
 		// 100 ms.
 		time.Sleep(200 * time.Millisecond)
-		if err := look.QueryRowContext(t.Context(), waits+strconv.FormatInt(own, 10)).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, look.QueryRowContext(t.Context(), waits+strconv.FormatInt(own, 10)).Scan(&n))
 	}
 }
 
@@ -135,10 +122,7 @@ func transactionsThatMeet(t *testing.T, kinds map[string]func(testing.TB) databa
 			if isolation == sql.LevelDefault && m.kind != "sqlite" {
 				isolation = sql.LevelReadCommitted
 			}
-			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: isolation})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tx := must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: isolation}))
 			m.first(t, &met{d: d, other: d.pool(t, 1), tx: tx})
 			n, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
 			if !errors.Is(err, sequence.ErrRetry) || !strings.Contains(err.Error(), m.code) {

@@ -44,19 +44,14 @@ func oneConnection(t *testing.T, on func(testing.TB) database) {
 	d.invoices(t, sequence.Definition{Start: new(int64(100)), Step: 10})
 	db := d.pool(t, 1)
 	want(t, d, db, 100)
-	tx, err := d.begin(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := must(d.begin(t.Context(), db))
 	for _, number := range []int64{110, 120} {
 		n, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
 		if n.N != number || err != nil {
 			t.Errorf("%+v, %v", n, err)
 		}
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tx.Rollback())
 	want(t, d, db, 110)
 }
 
@@ -69,15 +64,10 @@ func keepsTheRules(t *testing.T, on func(testing.TB) database) {
 	run(t, db, "CREATE TABLE invoice (n BIGINT NOT NULL)")
 	wantErr(t, d, db, sequence.ErrNoSequence, "create it")
 	st := d.store(t)
-	if err := sequence.Create(t.Context(), st, "others", sequence.Definition{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), st, "others", sequence.Definition{}))
 	wantErr(t, d, db, sequence.ErrNoSequence, "create it")
-	tx, err := d.begin(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
+	tx := must(d.begin(t.Context(), db))
+	_, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
 	if !errors.Is(err, sequence.ErrNoSequence) {
 		t.Error(err)
 	}
@@ -86,38 +76,24 @@ func keepsTheRules(t *testing.T, on func(testing.TB) database) {
 		t.Error(err)
 	}
 	if d.driver == "sqlite" { // whose transaction excludes all others
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tx.Rollback())
 	}
 	definition := sequence.Definition{Mode: sequence.Strict, Max: new(int64(2))}
-	if err := sequence.Create(t.Context(), st, "orders", definition); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), st, "orders", definition))
 	if d.driver != "sqlite" {
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tx.Rollback())
 	}
 	want(t, d, db, 1)
 	want(t, d, db, 2)
 	wantErr(t, d, db, sequence.ErrEnded, "raise max")
-	if err := sequence.Update(t.Context(), st, "orders", sequence.Changes{Max: new(int64(9))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Update(t.Context(), st, "orders", sequence.Changes{Max: new(int64(9))}))
 	want(t, d, db, 3)
-	if err := sequence.Delete(t.Context(), st, "orders"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Delete(t.Context(), st, "orders"))
 	wantErr(t, d, db, sequence.ErrNoSequence, "create it again")
 	definition.Max = new(int64(9))
-	if err := sequence.Create(t.Context(), st, "orders", definition); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), st, "orders", definition))
 	want(t, d, db, 4)
-	if err := sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(7))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(7))}))
 	want(t, d, db, 7)
 	if _, err := sqlstore.SequenceTx(t.Context(), nil, d.dialect(), "orders"); !errors.Is(err, lease.ErrInvalid) {
 		t.Error(err)
@@ -138,9 +114,7 @@ func afterRowsWerePutBack(t *testing.T, on func(testing.TB) database) {
 				t.Fatal(err)
 			}
 			want(t, d, db, 2)
-			if _, err := sequence.Show(t.Context(), st, "orders"); err != nil {
-				t.Fatal(err)
-			}
+			must(sequence.Show(t.Context(), st, "orders"))
 			run(t, db, "DELETE FROM snowfence_lease", "INSERT INTO snowfence_lease SELECT * FROM saved")
 			if d.driver != "mysql" { // where a trigger has given the data another identity
 				wantErr(t, d, db, sequence.ErrRolledBack, "sequence.Open")
@@ -155,9 +129,7 @@ func afterRowsWerePutBack(t *testing.T, on func(testing.TB) database) {
 			case sequence.Stop:
 				wantErr(t, d, db, sequence.ErrRolledBack, "confirm the sequence with it")
 				floor := sequence.Confirmation{Floor: new(int64(3))}
-				if err := sequence.Confirm(t.Context(), st, "orders", floor); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, sequence.Confirm(t.Context(), st, "orders", floor))
 				want(t, d, db, 3)
 			default:
 				if n, err := d.tryInvoice(t.Context(), db, (*sql.Tx).Rollback); n != 53 || err != nil {
@@ -177,10 +149,7 @@ func savepoints(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	st := d.invoices(t, sequence.Definition{})
 	db := d.pool(t, 1)
-	tx, err := d.begin(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := must(d.begin(t.Context(), db))
 	for _, step := range []struct {
 		before string
 		number int64
@@ -191,9 +160,7 @@ func savepoints(t *testing.T, on func(testing.TB) database) {
 			t.Errorf("after %s: %+v, %v", step.before, n, err)
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tx.Commit())
 	looksOwn(t, d, st, 4)
 }
 
@@ -219,9 +186,7 @@ func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	st := d.invoices(t, sequence.Definition{Pattern: "RE-{year}-{n:6}"})
 	db := d.pool(t, 16)
-	if _, err := serial(t, d, db, 0, (*sql.Tx).Rollback); err != nil {
-		t.Fatal(err)
-	}
+	must(serial(t, d, db, 0, (*sql.Tx).Rollback))
 	var mu sync.Mutex
 	all := map[int64][]int64{}
 	lastYear := int64(time.Now().UTC().Year() - 1)
@@ -256,21 +221,13 @@ func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	if len(all[lastYear]) != 64 {
 		t.Errorf("%d numbers of %d", len(all[lastYear]), lastYear)
 	}
-	if err := sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(100))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(100))}))
 	if s, err := serial(t, d, db, 0, commit); err != nil || s.N != 100 {
 		t.Errorf("after a confirmation: %+v, %v", s, err)
 	}
-	before, err := st.Identity(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(st.Identity(t.Context(), ""))
 	fresh := d.store(t)
-	s, err := sequence.OpenDated(t.Context(), fresh, "orders", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(sequence.OpenDated(t.Context(), fresh, "orders", nil))
 	defer s.Close()
 	if next, err := s.Next(t.Context()); err != nil || next.N != 101 {
 		t.Errorf("Next gave %+v, %v", next, err)
@@ -286,23 +243,15 @@ func periodInASavepoint(t *testing.T, on func(testing.TB) database) {
 	st := d.invoices(t, sequence.Definition{Pattern: "RE-{year}-{n:6}"})
 	db := d.pool(t, 1)
 	for _, want := range []int64{1, 2} {
-		tx, err := d.begin(t.Context(), db)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := must(d.begin(t.Context(), db))
 		run(t, tx, "SAVEPOINT a")
 		s, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
 		if err != nil || s.N != want {
 			t.Errorf("%+v, %v", s, err)
 		}
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tx.Commit())
 	}
-	before, err := st.Identity(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(st.Identity(t.Context(), ""))
 	if now, err := d.store(t).Identity(t.Context(), ""); err != nil || now != before {
 		t.Errorf("the database was %s, and is %s: %v", before, now, err)
 	}
@@ -323,29 +272,16 @@ func definitionOfBefore(t *testing.T, on func(testing.TB) database) {
 				_, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
 				return err
 			}
-			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tx := must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead}))
 			if err := take(tx); err != nil { // so that the period is there
 				t.Fatal(err)
 			}
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
-			tx, err = db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tx.Commit())
+			tx = must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead}))
 			defer tx.Rollback()
 			var n int
-			if err := tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM snowfence_lease").Scan(&n); err != nil {
-				t.Fatal(err)
-			}
-			err = sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(100))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM snowfence_lease").Scan(&n))
+			noError(t, sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(100))}))
 			if err := take(tx); !errors.Is(err, sequence.ErrRetry) {
 				t.Errorf("a definition of before was used: %v", err)
 			}
@@ -418,17 +354,13 @@ func identityPutBack(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	d.invoices(t, sequence.Definition{Pattern: "{year}-{n}"})
 	db := d.pool(t, 1)
-	if _, err := serial(t, d, db, 0, commit); err != nil {
-		t.Fatal(err)
-	}
+	must(serial(t, d, db, 0, commit))
 	switch d.driver {
 	case "pgx":
 		run(t, db, "UPDATE snowfence_meta SET value = value WHERE name = 'id'")
 	case "sqlite":
 		path, _, _ := strings.Cut(strings.TrimPrefix(d.dsn, "file:"), "?")
-		if err := os.Remove(path + "-witness"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Remove(path+"-witness"))
 	case "mysql":
 		run(t, db, "REPLACE INTO snowfence_lease SELECT * FROM snowfence_lease")
 	}
@@ -440,5 +372,21 @@ func identityPutBack(t *testing.T, on func(testing.TB) database) {
 	info, err := sequence.Show(t.Context(), d.store(t), "orders")
 	if err != nil || !info.RolledBack {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

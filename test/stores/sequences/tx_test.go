@@ -72,12 +72,8 @@ func (d database) invoices(t testing.TB, definition sequence.Definition) *sqlsto
 	t.Helper()
 	st := d.store(t)
 	definition.Mode = sequence.Strict
-	if err := sequence.Create(t.Context(), st, "orders", definition); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.pool(t, 1).ExecContext(t.Context(), "CREATE TABLE invoice (n BIGINT NOT NULL)"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), st, "orders", definition))
+	must(d.pool(t, 1).ExecContext(t.Context(), "CREATE TABLE invoice (n BIGINT NOT NULL)"))
 	return st
 }
 
@@ -138,21 +134,14 @@ func (d database) kill(ctx context.Context, t *testing.T, db *sql.DB) func(*sql.
 // numbers returns the numbers of all invoices, in their order.
 func numbers(t testing.TB, db *sql.DB) (all []int64) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), "SELECT n FROM invoice ORDER BY n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(db.QueryContext(t.Context(), "SELECT n FROM invoice ORDER BY n"))
 	defer rows.Close()
 	for rows.Next() {
 		var n int64
-		if err := rows.Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(&n))
 		all = append(all, n)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return all
 }
 
@@ -239,15 +228,9 @@ func neverAGap(ctx context.Context, t *testing.T, db *sql.DB, stop chan struct{}
 // was put back, and goes on with the number given.
 func looksOwn(t *testing.T, d database, st *sqlstore.Store, want int64) {
 	t.Helper()
-	before, err := st.Identity(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(st.Identity(t.Context(), ""))
 	fresh := d.store(t)
-	s, err := sequence.Open(t.Context(), fresh, "orders", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(sequence.Open(t.Context(), fresh, "orders", nil))
 	defer s.Close()
 	n, err := next(t.Context(), s)
 	if err != nil || n != want {
@@ -284,10 +267,7 @@ func invoicesBesideNext(t *testing.T, on func(testing.TB) database) {
 		})
 	}
 	for range 2 {
-		s, err := sequence.Open(ctx, d.store(t), "orders", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(sequence.Open(ctx, d.store(t), "orders", nil))
 		defer s.Close()
 		wg.Go(func() {
 			for range 20 {
