@@ -176,16 +176,9 @@ func newBucket(t testing.TB) (*bucket, string) {
 	return b, amazon.URL("s3", amazon.Bucket+"/store", address)
 }
 
-func (b *bucket) must(err error) {
-	b.t.Helper()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-}
-
 func (b *bucket) keys() (keys []*string) {
 	out, err := b.c.ListObjectsV2(b.t.Context(), &s3.ListObjectsV2Input{Bucket: b.name})
-	b.must(err)
+	must(b.t, err)
 	for _, o := range out.Contents {
 		keys = append(keys, o.Key)
 	}
@@ -196,9 +189,9 @@ func (b *bucket) save() {
 	b.kept, b.at = map[string]string{}, time.Now()
 	for _, key := range b.keys() {
 		out, err := b.c.GetObject(b.t.Context(), &s3.GetObjectInput{Bucket: b.name, Key: key})
-		b.must(err)
+		must(b.t, err)
 		text, err := io.ReadAll(out.Body)
-		b.must(err)
+		must(b.t, err)
 		b.kept[*key] = string(text)
 	}
 }
@@ -211,7 +204,7 @@ func (b *bucket) back(without string) {
 		if without == "" || !strings.HasSuffix(key, "/"+without) {
 			in := &s3.PutObjectInput{Bucket: b.name, Key: aws.String(key), Body: strings.NewReader(text)}
 			_, err := b.c.PutObject(b.t.Context(), in)
-			b.must(err)
+			must(b.t, err)
 		}
 	}
 }
@@ -233,12 +226,12 @@ func s3Bucket(t testing.TB) (string, func() func()) {
 		return func() {
 			for _, key := range b.keys() {
 				_, err := b.c.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: b.name, Key: key})
-				b.must(err)
+				must(b.t, err)
 			}
 			_, err := b.c.DeleteBucket(t.Context(), &s3.DeleteBucketInput{Bucket: b.name})
-			b.must(err)
+			must(b.t, err)
 			_, err = b.c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: b.name})
-			b.must(err)
+			must(b.t, err)
 			b.back("")
 		}
 	}
