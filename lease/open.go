@@ -79,12 +79,14 @@ func Keep(
 	o = cmp.Or(o, &Options{})
 	settings, err := o.settings(s).Normal(s)
 	switch {
-	case err != nil || n == 0:
+	case err != nil:
 		return nil, err
 	case n < 0:
 		return nil, fault.Invalidf("lease: opening %d leases: the number must not be negative", n)
 	case n > 1 && (o.Node != nil || o.StickyFile != ""):
 		return nil, fault.Invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
+	case n == 0:
+		return nil, nil
 	}
 	near := func(n claim.Settings, node *int64) (*Lease, error) { // asks for the node first; nil means any
 		t, r := o.setup(ctx, namespace, s, n)

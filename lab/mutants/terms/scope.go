@@ -20,7 +20,7 @@ var Path = slices.Concat(
 	whole(".", "close fence fill generator region local next position refresh reserve"),
 	whole("statefile", "folder statefile content part write flock"),
 	whole("lease/internal/claim", `
-		setup claim open grant acquire renew release lost rollback serve serve_claim served served_acquire
+		claim open grant acquire renew release lost rollback serve serve_claim served served_acquire
 	`),
 	whole("lease", "events open lease keep close"),
 	whole("lease/sublet", "division server"),
@@ -38,6 +38,7 @@ var Path = slices.Concat(
 	`),
 	whole("cmd/internal/lessor", "lessor units"),
 	whole("cmd/internal/rpc", "forward"),
+	some("lease/internal/claim/setup.go", "Kept.String Setup.noteSend Setup.Backoff"),
 	some("lease/internal/claim/find.go", "finder.allowed storeClaim.within"),
 	some("lease/scope/operator.go", `
 		Operator.Show Operator.List Operator.Confirm Operator.Leases Operator.Release Operator.Veto edit

@@ -25,9 +25,7 @@ func (c *storeClaim) Open(ctx context.Context) (snowfence.Grant, error) {
 // Open implements [Claim].
 func (c *serverClaim) Open(ctx context.Context) (snowfence.Grant, error) {
 	g, err := firstGrant(ctx, c.Setup, c)
-	if err == nil {
-		c.setTTL(c.LastTTL()) // nothing reads it before the lease begins
-	}
+	c.setTTL(c.LastTTL()) // nothing reads it before the lease begins
 	return g, err
 }
 
