@@ -28,13 +28,9 @@ func (r *reads) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 func TestWaitingForAVetoedNodeIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &reads{Store: store.NewMemory()}, thousand(t)
-		if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), "default", s, nil))
 		for node := range s.Nodes() {
-			if _, err := scope.Namespaces(st).Veto(t.Context(), "default", node, "broken"); err != nil {
-				t.Fatal(err)
-			}
+			must(scope.Namespaces(st).Veto(t.Context(), "default", node, "broken"))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

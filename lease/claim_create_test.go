@@ -29,20 +29,14 @@ func (s *slowStart) Get(ctx context.Context, keys []store.Key) ([]store.Record, 
 // TestCreateNeedsAnswer: who may create the namespace is not told to create
 // it when it was the store that did not answer.
 func TestCreateNeedsAnswer(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	st := &slowStart{Store: store.NewMemory()}
 	o := &lease.Options{Create: true}
 	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, errNoAnswer) ||
 		errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("with a store that does not answer: %v", err)
 	}
-	l, err := lease.Open(t.Context(), st, "default", s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(lease.Open(t.Context(), st, "default", s, o))
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}

@@ -59,10 +59,7 @@ func (s *stuck) Swap(_ context.Context, writes []store.Write) []error {
 // from the tick after the last ID on.
 func vacant(t *testing.T, st store.Store, s *snowfence.Scheme, last snowfence.ID) {
 	t.Helper()
-	p, err := s.Decode(last)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(s.Decode(last))
 	if r := records(t, st)[0]; r.Holder != "" || r.Until != p.Tick+1 {
 		t.Errorf("the record is %+v, and the last tick was %d", r, p.Tick)
 	}
@@ -70,11 +67,7 @@ func vacant(t *testing.T, st store.Store, s *snowfence.Scheme, last snowfence.ID
 
 func next(t *testing.T, g *snowfence.Generator) snowfence.ID {
 	t.Helper()
-	id, err := g.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return must(g.Next(t.Context()))
 }
 
 // The pattern of the README: the deferred Close runs
@@ -83,10 +76,7 @@ func TestCloseGivesBackAfterASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), thousand(t)
 		ctx, stop := context.WithCancel(t.Context())
-		g, err := generator(ctx, st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(generator(ctx, st, "default", s, snowfence.Config{}, &lease.Options{Create: true}))
 		id := next(t, g)
 		stop()
 		if err := g.Close(); err != nil {
@@ -120,10 +110,7 @@ func TestCloseOfAStoreThatHangs(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					st, s := &stuck{Store: store.NewMemory()}, thousand(t)
 					l := open(t, st, s, lease.Options{TTL: c.ttl})
-					g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: -1})
-					if err != nil {
-						t.Fatal(err)
-					}
+					g := must(snowfence.New(snowfence.Config{Fence: l, MaxWait: -1}))
 					id := next(t, g)
 					free := st.hang()
 					if busy {
@@ -229,13 +216,8 @@ func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 		st, s := &lossy{Store: store.NewMemory()}, thousand(t)
 		node := int64(7)
 		l := open(t, st, s, lease.Options{Node: &node})
-		g, err := snowfence.New(snowfence.Config{Fence: l})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		g := must(snowfence.New(snowfence.Config{Fence: l}))
+		noError(t, g.Close())
 		st.lose = true
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -264,21 +246,11 @@ func TestCloseKnowsWhatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), thousand(t)
 		l := open(t, st, s, lease.Options{})
-		g, err := snowfence.New(snowfence.Config{Fence: l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(snowfence.New(snowfence.Config{Fence: l}))
 		next(t, g)
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
-		gr, err := l.Grant(t.Context(), s.Layout().TickOf(time.Now()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, g.Close())
+		gr := must(l.Grant(t.Context(), s.Layout().TickOf(time.Now())))
+		noError(t, l.Close())
 		for _, r := range records(t, st) {
 			if r.Node == gr.Node && (r.Holder != "" || r.Until < gr.Until) {
 				t.Errorf("%+v was granted, and the record is %+v", gr, r)
@@ -295,26 +267,17 @@ func TestRenewalAfterAFailedClose(t *testing.T) {
 		node := int64(7)
 		l := open(t, st, s, lease.Options{Node: &node})
 		defer l.Close()
-		g, err := snowfence.New(snowfence.Config{Fence: l, Lead: 10_000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(snowfence.New(snowfence.Config{Fence: l, Lead: 10_000}))
 		free := st.hang()
 		time.Sleep(ttl / 2)                 // a renewal is under way
 		ids := make([]snowfence.ID, 7000*4) // ahead of the clock, also when Close has given up
-		n, err := g.Fill(t.Context(), ids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(g.Fill(t.Context(), ids))
 		if g.Close() == nil {
 			t.Fatal("closed while the store hangs")
 		}
 		free()
 		synctest.Wait()
-		after, err := snowfence.New(snowfence.Config{Fence: l, Lead: 10_000, MaxWait: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must(snowfence.New(snowfence.Config{Fence: l, Lead: 10_000, MaxWait: time.Minute}))
 		defer after.Close()
 		if id := next(t, after); id <= ids[n-1] {
 			t.Errorf("%d after %d", id, ids[n-1])
@@ -330,9 +293,7 @@ func TestNoAcquisitionAfterClose(t *testing.T) {
 		node := int64(7)
 		l := open(t, st, s, lease.Options{Node: &node})
 		g := l.Status().Grant
-		if err := l.Release(t.Context(), g, g.From); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, l.Release(t.Context(), g, g.From))
 		free := st.hang()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -386,4 +347,20 @@ func generator(
 		return nil, err
 	}
 	return l.Generator(c)
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -100,9 +100,7 @@ func TestCopiedLease(t *testing.T) {
 	seen := map[int64]bool{first.Node: true}
 	for i, d := range stages {
 		sealed := 0
-		if _, err := d.l.Bind(func() int64 { sealed++; return first.From + 5 }); err != nil {
-			t.Fatal(err)
-		}
+		must(d.l.Bind(func() int64 { sealed++; return first.From + 5 }))
 		d.l.mu.Lock()
 		d.l.use.cur, d.l.use.handed = &first, true
 		d.l.mu.Unlock()

@@ -22,9 +22,7 @@ func leaseOnce(t *testing.T, st store.Store, o lease.Options) (node int64, log s
 	o.Logger = slog.New(slog.NewTextHandler(&buf, nil))
 	l := open(t, st, thousand(t), o)
 	node = l.Status().Grant.Node
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.Close())
 	return node, buf.String()
 }
 
@@ -95,9 +93,7 @@ func TestStickyFileIsAHint(t *testing.T) {
 		if again, _ := leaseOnce(t, st, lease.Options{StickyFile: path}); again != node {
 			t.Errorf("the file was not written: leased %d, not %d", again, node)
 		}
-		if _, err := scope.Namespaces(st).Veto(t.Context(), "default", node, "retired"); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Veto(t.Context(), "default", node, "retired"))
 		if again, _ := leaseOnce(t, st, lease.Options{StickyFile: path}); again == node {
 			t.Errorf("leased node %d, which is vetoed", again)
 		}
@@ -118,9 +114,7 @@ func TestStickyFileDamaged(t *testing.T) {
 			"snowfence sticky 1\nnamespace default\nnode " + maxNode + "\n": "",
 			strings.Repeat("\x00", 4096):                                    "damaged",
 		} {
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(path, []byte(content), 0o600))
 			st := store.NewMemory()
 			node, log := leaseOnce(t, st, lease.Options{StickyFile: path})
 			if !strings.Contains(log, want) || (want != "") != strings.Contains(log, "sticky file ignored") {

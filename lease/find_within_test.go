@@ -32,10 +32,8 @@ func TestWithinGap(t *testing.T) {
 
 func TestWithinRefused(t *testing.T) {
 	st, s := store.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s,
-		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "default", s,
+		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}))
 	five := int64(5)
 	for want, o := range map[string]lease.Options{
 		"layout has nodes 0 to 63":        {Within: snowfence.NodeRange{From: 60, Until: 65}},
@@ -50,13 +48,10 @@ func TestWithinRefused(t *testing.T) {
 		}
 	}
 	for range 2 { // 30 and 31 are what is in both
-		l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Within: snowfence.NodeRange{
+		l := must(lease.Open(t.Context(), st, "default", s, &lease.Options{Within: snowfence.NodeRange{
 			From:  0,
 			Until: 32,
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))
 		defer l.Orphan()
 		if n := l.Status().Grant.Node; n != 30 && n != 31 {
 			t.Errorf("leased node %d", n)

@@ -44,14 +44,9 @@ func TestGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st := store.NewMemory()
-		if err := opened(t, st, nil); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, opened(t, st, nil))
 		layout := func(name string) string {
-			ns, err := scope.Namespaces(st).Show(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ns := must(scope.Namespaces(st).Show(t.Context(), name))
 			return ns.Layout.String()
 		}
 		if l := layout("default"); l != snowfence.Default().String() {
@@ -207,10 +202,7 @@ func TestTroubleIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st := &awayStore{Store: store.NewMemory()}
-		g, err := lease.Generator(t.Context(), st, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(lease.Generator(t.Context(), st, nil))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if text := log.String(); text != "" {
@@ -227,7 +219,7 @@ func TestTroubleIsHeard(t *testing.T) {
 			t.Errorf("IDs ended before anybody heard of it: %v", err)
 		}
 		time.Sleep(time.Minute)
-		_, err = g.Next(t.Context())
+		_, err := g.Next(t.Context())
 		if !errors.Is(err, errAway) || strings.Contains(err.Error(), "10.0.0.7") {
 			t.Errorf("a caller reads %v", err)
 		}

@@ -20,11 +20,7 @@ func TestHints(t *testing.T) {
 		in2026()
 		st := store.NewMemory()
 		scheme := func(l snowfence.Layout) *snowfence.Scheme {
-			s, err := snowfence.NewScheme(l)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
+			return must(snowfence.NewScheme(l))
 		}
 		s := scheme(snowfence.Default())
 		open := func(o *lease.Options) (*lease.Lease, error) { return lease.Open(t.Context(), st, "orders", s, o) }
@@ -46,14 +42,9 @@ func TestHints(t *testing.T) {
 
 		_, err := open(nil)
 		says(err, "no such namespace in this store: create it")
-		if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s,
-			&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
-			t.Fatal(err)
-		}
-		holder, err := open(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), "orders", s,
+			&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}))
+		holder := must(open(nil))
 		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 1, Until: 2}})
 		says(err, "wait (Options.Wait), stop a holder, or make more nodes leasable, or widen Options.Within")
 		go func() {
@@ -68,12 +59,10 @@ func TestHints(t *testing.T) {
 		}
 		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}})
 		says(err, "as Options.Within asks: make more leasable, or ask for others")
-		if _, err := scope.Namespaces(st).Change(t.Context(), "orders",
+		must(scope.Namespaces(st).Change(t.Context(), "orders",
 			nil, &scope.NamespaceOptions{
 				Nodes: snowfence.NodeRange{From: 1, Until: 4}, Unused: time.Now(),
-			}); err != nil {
-			t.Fatal(err)
-		}
+			}))
 		works(open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}}))
 		works(open(nil)) // more are leasable, and Within is widened
 		if err := holder.Close(); err != nil {
@@ -86,14 +75,9 @@ func TestHints(t *testing.T) {
 		if !errors.Is(err, lease.ErrMismatch) {
 			t.Fatal(err)
 		}
-		l, err := snowfence.ParseLayout(layoutOf(t, st, "orders"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(snowfence.ParseLayout(layoutOf(t, st, "orders")))
 		works(lease.Open(t.Context(), st, "orders", scheme(l), nil))
-		if _, err := scope.Namespaces(st).Create(t.Context(), "other", other, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), "other", other, nil))
 		works(lease.Open(t.Context(), st, "other", other, nil))
 
 		_, err = open(&lease.Options{Guard: true})
@@ -112,18 +96,9 @@ func TestFenceHint(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Config.Fence is nil: use a lease, statefile.File or Unguarded") {
 		t.Fatal(err)
 	}
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := lease.Open(t.Context(), store.NewMemory(), "default", s, &lease.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := snowfence.New(snowfence.Config{Fence: l})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.Default()))
+	l := must(lease.Open(t.Context(), store.NewMemory(), "default", s, &lease.Options{Create: true}))
+	g := must(snowfence.New(snowfence.Config{Fence: l}))
 	if _, err := g.Next(context.Background()); err != nil {
 		t.Error(err)
 	}
@@ -134,9 +109,6 @@ func TestFenceHint(t *testing.T) {
 
 func layoutOf(t *testing.T, st store.Store, namespace string) string {
 	t.Helper()
-	ns, err := scope.Namespaces(st).Show(t.Context(), namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must(scope.Namespaces(st).Show(t.Context(), namespace))
 	return ns.Layout.String()
 }

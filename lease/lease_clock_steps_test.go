@@ -59,10 +59,7 @@ func TestGeneratorStepsBack(t *testing.T) {
 							t.Fatalf("ID %d after %d", id, last)
 						}
 						last = id
-						p, err := s.Decode(id)
-						if err != nil {
-							t.Fatal(err)
-						}
+						p := must(s.Decode(id))
 						if r := records(t, st)[0]; p.Node != r.Node || p.Tick < r.From || p.Tick >= r.Until {
 							t.Fatalf("ID %d has tick %d of node %d, and granted is %+v", id, p.Tick, p.Node, r)
 						}
@@ -73,26 +70,19 @@ func TestGeneratorStepsBack(t *testing.T) {
 					step(d)
 					run(2 * time.Minute)
 				}
-				if err := errors.Join(g.Close(), l.Close()); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, errors.Join(g.Close(), l.Close()))
 				// A process that starts now trusts the clock as it is. The
 				// same node has to wait for it; others do not.
 				l = open(t, st, s, lease.Options{Time: clock, Label: "another"})
 				if g, err = snowfence.New(snowfence.Config{Fence: l, Time: clock}); err != nil {
 					t.Fatal(err)
 				}
-				id, err := g.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				id := must(g.Next(t.Context()))
 				now, _ := clock()
 				if p, err := s.Decode(id); err != nil || p.Time.Sub(now).Abs() > time.Second {
 					t.Errorf("the next process stamps %v, and now is %v: %v", p.Time, now, err)
 				}
-				if err := errors.Join(g.Close(), l.Close()); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, errors.Join(g.Close(), l.Close()))
 				node := int64(records(t, st)[0].Node)
 				l = open(t, st, s, lease.Options{Time: clock, Node: &node})
 				defer l.Orphan()
@@ -113,10 +103,7 @@ func TestRollbackStepsBack(t *testing.T) {
 			st, s := store.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 			l := open(t, st, s, lease.Options{Time: clock})
 			defer l.Close()
-			g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must(snowfence.New(snowfence.Config{Fence: l, Time: clock}))
 			seen := map[snowfence.ID]bool{}
 			run := func(d time.Duration) (failed int) {
 				for start := time.Now(); time.Since(start) < d; time.Sleep(10 * time.Millisecond) {
@@ -132,10 +119,7 @@ func TestRollbackStepsBack(t *testing.T) {
 						t.Fatalf("ID %d twice", id)
 					}
 					seen[id] = true
-					p, err := s.Decode(id)
-					if err != nil {
-						t.Fatal(err)
-					}
+					p := must(s.Decode(id))
 					r := records(t, st)[0]
 					if now, _ := clock(); p.Tick < r.From || p.Tick >= r.Until ||
 						p.Time.Sub(now).Abs() > 10*time.Millisecond {
@@ -157,9 +141,7 @@ func TestRollbackStepsBack(t *testing.T) {
 			if failed := run(3 * time.Minute); failed > 0 {
 				t.Errorf("%d calls failed after the clock was right again", failed)
 			}
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, g.Close())
 		})
 	}
 }
@@ -175,9 +157,7 @@ func TestRollbackHeals(t *testing.T) {
 		node := l.Status().Grant.Node
 		time.Sleep(time.Minute)
 		step(-time.Hour)
-		if _, err := scope.Namespaces(st).Release(t.Context(), "default", node); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Release(t.Context(), "default", node))
 		time.Sleep(ttl)
 		now, _ := clock()
 		tick := s.Layout().TickOf(now)
@@ -244,26 +224,17 @@ func glitch(t *testing.T, who string, long, by time.Duration) {
 		}
 		st, s := serverTime{store.NewMemory()}, thousand(t)
 		o := lease.Options{TTL: long, MaxSkew: long / 4, Time: ours}
-		_, err := scope.Namespaces(st).Create(t.Context(), "default", s,
-			&scope.NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), "default", s,
+			&scope.NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew}))
 		var l *lease.Lease
 		if who == "holder" {
 			l = open(t, st, s, o)
 		} else {
 			server := lease.Serve(st, s, &lease.Options{MaxSkew: o.MaxSkew, Time: theirs})
-			ls, err := lease.Keep(t.Context(), server, "default", s, 1, &o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ls := must(lease.Keep(t.Context(), server, "default", s, 1, &o))
 			l = ls[0]
 		}
-		g, err := l.Generator(snowfence.Config{Time: ours})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(l.Generator(snowfence.Config{Time: ours}))
 		defer g.Close()
 		var last snowfence.ID
 		run := func(d time.Duration) (first time.Duration) {

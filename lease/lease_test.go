@@ -17,10 +17,7 @@ func TestMemory(t *testing.T) {
 }
 
 func TestLabelsThatNoStoreKeeps(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	for _, label := range []string{"a\x00b", "\xff", strings.Repeat("x", 129)} {
 		if _, err := lease.Open(t.Context(), store.NewMemory(), "n", s, &lease.Options{
 			Create: true,

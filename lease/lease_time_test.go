@@ -21,15 +21,8 @@ const ttl = 15 * time.Second
 
 func newScheme(t testing.TB, spec string) *snowfence.Scheme {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	l := must(snowfence.ParseLayout(spec))
+	return must(snowfence.NewScheme(l))
 }
 
 func thousand(t *testing.T) *snowfence.Scheme {
@@ -39,20 +32,12 @@ func thousand(t *testing.T) *snowfence.Scheme {
 func open(t *testing.T, st store.Store, s *snowfence.Scheme, o lease.Options) *lease.Lease {
 	t.Helper()
 	o.Create = true
-	l, err := lease.Open(t.Context(), st, "default", s, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return must(lease.Open(t.Context(), st, "default", s, &o))
 }
 
 func records(t *testing.T, st store.Store) []store.Record {
 	t.Helper()
-	rs, err := scope.Namespaces(st).Leases(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rs
+	return must(scope.Namespaces(st).Leases(t.Context(), "default"))
 }
 
 // outage is a store that is unreachable from time to time.
@@ -88,9 +73,7 @@ func TestIdle(t *testing.T) {
 		defer l.Close()
 		node := l.Status().Grant.Node
 		time.Sleep(9 * time.Minute)
-		if _, err := l.Grant(t.Context(), s.Layout().TickOf(time.Now())); err != nil {
-			t.Fatal(err)
-		}
+		must(l.Grant(t.Context(), s.Layout().TickOf(time.Now())))
 		time.Sleep(9 * time.Minute) // used nine minutes ago
 		if now := s.Layout().TickOf(time.Now()); !records(t, st)[0].Held(now) {
 			t.Fatal("not renewed within the idle limit")
@@ -114,10 +97,7 @@ func TestStoreAway(t *testing.T) {
 		st, s := &outage{Store: store.NewMemory()}, thousand(t)
 		l := open(t, st, s, lease.Options{})
 		defer l.Close()
-		g, err := snowfence.New(snowfence.Config{Fence: l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(snowfence.New(snowfence.Config{Fence: l}))
 		run := func(d time.Duration) (failed int, back time.Duration) {
 			start := time.Now()
 			for time.Since(start) < d {
@@ -150,9 +130,7 @@ func TestStoreAway(t *testing.T) {
 		if failed, back := run(time.Minute); back > 2*time.Second {
 			t.Errorf("after the store came back, %d calls failed, the last after %v", failed, back)
 		}
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, g.Close())
 	})
 }
 
@@ -169,40 +147,26 @@ func TestSuspend(t *testing.T) {
 			}
 			l := open(t, st, s, lease.Options{Time: clock})
 			defer l.Close()
-			g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock})
-			if err != nil {
-				t.Fatal(err)
-			}
-			last, err := g.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must(snowfence.New(snowfence.Config{Fence: l, Time: clock}))
+			last := must(g.Next(t.Context()))
 			ahead.Store(int64(8 * time.Hour))
 			if taken {
 				node := l.Status().Grant.Node
 				open(t, st, s, lease.Options{Time: clock, Node: &node}).Orphan()
 			}
 			for range 100 {
-				id, err := g.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				id := must(g.Next(t.Context()))
 				if id <= last {
 					t.Fatalf("ID %d after %d", id, last)
 				}
 				last = id
 				time.Sleep(time.Second)
 			}
-			p, err := s.Decode(last)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(s.Decode(last))
 			if now, _ := clock(); now.Sub(p.Time) > 2*time.Second {
 				t.Errorf("an ID is stamped %v, and now is %v", p.Time, now)
 			}
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, g.Close())
 		})
 	}
 }

@@ -15,10 +15,7 @@ import (
 // Wrong arguments are told before a server is asked.
 func TestKeepArguments(t *testing.T) {
 	k := struct{ wire.Server }{} // a call is a panic
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	for name, keep := range map[string]func() ([]*Lease, error){
 		"no server": func() ([]*Lease, error) { return Keep(t.Context(), nil, "n", s, 1, nil) },
 		"no scheme": func() ([]*Lease, error) { return Keep(t.Context(), k, "n", nil, 1, nil) },
@@ -89,9 +86,7 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		more := &scope.NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew}
-		if _, err := op.Change(t.Context(), "n", nil, more); err != nil {
-			t.Fatal(err)
-		}
+		must(op.Change(t.Context(), "n", nil, more))
 		l, err := Open(t.Context(), g.st, "n", g.l.setup.Scheme, &o)
 		if err != nil {
 			t.Fatalf("%s: as advised: %v", what, err)

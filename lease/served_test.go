@@ -92,10 +92,7 @@ func TestKeep(t *testing.T) {
 		d := newDesk(t, 3)
 		l := d.keep(1, &lease.Options{TTL: keptTTL, Idle: -1})[0]
 		first := l.Status().Grant
-		g, err := l.Generator(snowfence.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(l.Generator(snowfence.Config{}))
 		time.Sleep(keptTTL)
 		if s := l.Status(); s.Grant.Until <= first.Until || s.Grant.From != first.From || s.Trouble != nil {
 			t.Errorf("not renewed: %+v", s)
@@ -107,10 +104,7 @@ func TestKeep(t *testing.T) {
 		if err != nil || d.held() != 0 {
 			t.Errorf("%v, and %d are held", err, d.held())
 		}
-		used, err := d.scheme.Decode(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		used := must(d.scheme.Decode(id))
 		next := d.keep(1, &lease.Options{Node: &first.Node})[0]
 		if from := next.Status().Grant.From; from <= used.Tick || from > used.Tick+1 {
 			t.Errorf("the next grant begins at %d, and %d was used", from, used.Tick)
@@ -124,13 +118,8 @@ func TestKeepOfAnotherLayout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, 3)
 		l := d.keep(1, &lease.Options{TTL: keptTTL, Idle: -1})[0]
-		next, err := snowfence.NewScheme(snowfence.MustLayout("time=42,node=10,seq=12,epoch=2025-01-01"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := scope.Namespaces(d.st).Change(t.Context(), "n", next, nil); err != nil {
-			t.Fatal(err)
-		}
+		next := must(snowfence.NewScheme(snowfence.MustLayout("time=42,node=10,seq=12,epoch=2025-01-01")))
+		must(scope.Namespaces(d.st).Change(t.Context(), "n", next, nil))
 		d.mu.Lock()
 		d.scheme = next
 		d.mu.Unlock()

@@ -91,14 +91,8 @@ type stage struct {
 // empty returns a stage whose lease holds nothing yet.
 func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 	t.Helper()
-	layout, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(layout, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := must(snowfence.ParseLayout(spec))
+	s := must(snowfence.NewScheme(layout, keys...))
 	g := &stage{T: t, st: &scripted{Memory: store.NewMemory(), id: "one"}, now: time.Date(2026, 1, 1, 0, 0, 0, 0,
 		time.UTC)}
 	node := int64(5)
@@ -106,13 +100,8 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 		Node: &node, Label: "stage", TTL: scope.DefaultTTL, MaxSkew: scope.DefaultTTL,
 		Time: func() (time.Time, time.Duration) { return g.now, 0 },
 	}
-	n, err := g.o.settings(s).Normal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(g.st).Create(t.Context(), "n", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	n := must(g.o.settings(s).Normal(s))
+	must(scope.Namespaces(g.st).Create(t.Context(), "n", s, nil))
 	g.on(world.Real(), s, n)
 	g.st.swaps = 0
 	return g
@@ -175,4 +164,12 @@ func (g *stage) change(node int64, f func(*store.Record)) {
 // tick returns the tick of a time.
 func (g *stage) tick(later time.Duration) int64 {
 	return g.l.setup.Ticks.Layout.TickOf(g.now.Add(later))
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -39,10 +39,7 @@ func TestTakenNodesAreNotWaitedFor(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	o := &Options{Within: snowfence.NodeRange{Until: 1}}
-	first, err := Open(ctx, w.st, "n", w.scheme, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(Open(ctx, w.st, "n", w.scheme, o))
 	defer first.Orphan()
 	if _, err := Open(ctx, w.st, "n", w.scheme, o); !errors.Is(err, ErrTaken) || ctx.Err() != nil {
 		t.Errorf("%v, and the context: %v", err, ctx.Err())

@@ -21,9 +21,7 @@ var commands = []string{"\x1b[2Jgone", "a\u202eb", "a\nb", "a\u2028b", "\u009b2J
 func TestLabelsDoNotCommandTerminals(t *testing.T) {
 	st := store.NewMemory()
 	s := newScheme(t, "twitter")
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "default", s, nil))
 	for _, text := range commands {
 		if store.Plain(text) {
 			t.Errorf("%q is plain", text)
@@ -58,10 +56,7 @@ func TestErrorsQuoteWhatAStoreHas(t *testing.T) {
 	st := store.NewMemory()
 	s := newScheme(t, "twitter")
 	one := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1}}
-	ns, err := scope.Namespaces(st).Create(t.Context(), "default", s, one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must(scope.Namespaces(st).Create(t.Context(), "default", s, one))
 	r := store.Record{
 		Key: store.Key{Namespace: "default"}, Nonce: "n", Generation: ns.Generation, Until: 1 << 40, Holder: "h",
 		Label: "\x1b[2J", Veto: "\x1b[2J",
@@ -73,9 +68,7 @@ func TestErrorsQuoteWhatAStoreHas(t *testing.T) {
 		} else {
 			r.Nonce = "m"
 		}
-		if err := errors.Join(st.Swap(t.Context(), []store.Write{{Old: old, New: r}})...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(st.Swap(t.Context(), []store.Write{{Old: old, New: r}})...))
 		node := int64(0)
 		for _, o := range []*lease.Options{{}, {Node: &node, Guard: true}} {
 			_, err := lease.Open(t.Context(), st, "default", s, o)

@@ -27,14 +27,9 @@ type ticketWorld struct {
 }
 
 func newTicketWorld(t *testing.T) *ticketWorld {
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	w := &ticketWorld{T: t, st: store.NewMemory(), scheme: s}
-	if _, err := scope.Namespaces(w.st).Create(t.Context(), "n", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(w.st).Create(t.Context(), "n", s, nil))
 	return w
 }
 

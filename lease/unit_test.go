@@ -19,9 +19,7 @@ func inUnits(t *testing.T, unit int64) (*store.Memory, *snowfence.Scheme) {
 	t.Helper()
 	st, s := store.NewMemory(), newScheme(t, "time=41,node=4,seq=3,epoch=1999-01-01,tick=1ms")
 	o := &scope.NamespaceOptions{Unit: unit}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "default", s, o))
 	return st, s
 }
 
@@ -63,9 +61,7 @@ func TestLeaseHasWholeUnits(t *testing.T) {
 			c.fixed >= 0 && g.Node != c.fixed {
 			t.Errorf("%+v: granted %+v with %d records", c, g, len(rs))
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, l.Close())
 	}
 }
 
@@ -96,10 +92,7 @@ func TestUnitsOfANamespace(t *testing.T) {
 	if _, err := op.Create(t.Context(), "default", s, o); !errors.Is(err, lease.ErrExists) {
 		t.Errorf("created with another unit: %v", err)
 	}
-	before, err := op.Show(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(op.Show(t.Context(), "default"))
 	if ns, err := op.Change(t.Context(), "default", nil, &scope.NamespaceOptions{Unit: 4}); err != nil ||
 		ns.Generation != before.Generation || ns.Unit != 4 {
 		t.Errorf("the unit that it has: %+v, %v", ns, err)
@@ -123,13 +116,9 @@ func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
 	if _, err := op.Change(t.Context(), "default", nil, to); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("with a veto: %v", err)
 	}
-	if _, err := op.Veto(t.Context(), "default", 5, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(op.Veto(t.Context(), "default", 5, ""))
 	fewer := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}}
-	if _, err := op.Change(t.Context(), "default", nil, fewer); err != nil {
-		t.Fatal(err)
-	}
+	must(op.Change(t.Context(), "default", nil, fewer))
 	f := scope.Functions{Dialect: "postgres"}
 	if _, _, err := op.RecordFunctions(t.Context(), "default", 9, f, false); err != nil {
 		t.Fatal(err)
@@ -148,9 +137,7 @@ func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
 	if _, err := op.Change(t.Context(), "default", nil, to); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("with functions: %v", err)
 	}
-	if _, err := op.RetireFunctions(t.Context(), "default", 9); err != nil {
-		t.Fatal(err)
-	}
+	must(op.RetireFunctions(t.Context(), "default", 9))
 	if ns, err := op.Change(t.Context(), "default", nil, to); err != nil || ns.Unit != 1 {
 		t.Errorf("without: %+v, %v", ns, err)
 	}
@@ -202,10 +189,8 @@ func TestUnitsRepeatNoID(t *testing.T) {
 					}
 				case 5:
 					if chance.IntN(3) == 0 {
-						if _, err := op.Change(t.Context(), "default", nil,
-							&scope.NamespaceOptions{Unit: 1 << chance.IntN(4)}); err != nil {
-							t.Fatal(err)
-						}
+						must(op.Change(t.Context(), "default", nil,
+							&scope.NamespaceOptions{Unit: 1 << chance.IntN(4)}))
 						changes++
 					}
 				case 6:

@@ -93,9 +93,7 @@ func TestPastFullHour(t *testing.T) {
 		times = append(times, slices.Repeat([]time.Time{hour.Add(time.Duration(second) * time.Second)}, 5000)...)
 	}
 	ids := make([]snowfence.ID, len(times))
-	if err := fillAt(p.ctx, b, ids, times); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, fillAt(p.ctx, b, ids, times))
 	if !slices.IsSorted(ids) || len(slices.Compact(ids)) != len(times) {
 		t.Error("IDs of sorted times are not sorted, or repeat")
 	}
@@ -177,9 +175,7 @@ func TestAllowPast(t *testing.T) {
 	st := newPastStore()
 	s, all := schemeOf(t, pastLayout), schemeOf(t, "default")
 	for name, s := range map[string]*snowfence.Scheme{"n": s, "all": all, "drift": s, "five": s} {
-		if _, err := scope.Namespaces(st).Create(ctx, name, s, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(ctx, name, s, nil))
 	}
 	allow := func(name string, last int64, want error, words string) {
 		t.Helper()
@@ -239,9 +235,7 @@ func TestPastLayouts(t *testing.T) {
 		change := p.clock.now.Add(time.Duration(i+1) * 777 * time.Millisecond)
 		p.clock.now = change
 		s := schemeOf(t, spec)
-		if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", s, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(p.st).Change(p.ctx, "n", s, nil))
 		if _, err := newAt(p.ctx, b, moments[0].at); !errors.Is(err, lease.ErrMismatch) {
 			t.Errorf("a maker of the layout before: %v", err)
 		}
@@ -295,17 +289,10 @@ func TestReservedNumbersInChanges(t *testing.T) {
 	} {
 		w := &pastWorld{world.Real(), pastNow}
 		p := &past{t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, old)}
-		if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
-			t.Fatal(err)
-		}
-		l, err := lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: w.source()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(l.Close(), c.use(p)); err != nil {
-			t.Fatal(err)
-		}
-		_, err = scope.Namespaces(p.st).Change(p.ctx, "n", schemeOf(t, next), nil)
+		must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
+		l := must(lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: w.source()}))
+		noError(t, errors.Join(l.Close(), c.use(p)))
+		_, err := scope.Namespaces(p.st).Change(p.ctx, "n", schemeOf(t, next), nil)
 		if got := errors.As(err, new(*scope.CollisionError)); got != c.collide || !got && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -366,20 +353,12 @@ func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
 func useOnce(t *testing.T, ctx context.Context, st store.Store, s *snowfence.Scheme, w *pastWorld) {
 	t.Helper()
 	w.now = w.now.Add(time.Second)
-	l, err := lease.Open(ctx, st, "n", s, &lease.Options{Time: w.source()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := snowfence.New(snowfence.Config{Fence: l, Time: w.source()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(lease.Open(ctx, st, "n", s, &lease.Options{Time: w.source()}))
+	g := must(snowfence.New(snowfence.Config{Fence: l, Time: w.source()}))
 	if _, err := g.TryNext(); err != nil {
 		t.Error(err)
 	}
-	if err := errors.Join(g.Close(), l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(g.Close(), l.Close()))
 }
 
 // The clock of an operator is behind the clock of a program that made IDs
@@ -392,10 +371,7 @@ func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
 	p.id(p.open(0), last) // the tick that begins as the noted time ends
 	p.clock.now = pastNow.Add(-time.Hour)
 	next := schemeOf(t, "time=42,node=9,seq=12,epoch=2020-01-01,first=5")
-	ns, err := scope.Namespaces(p.st).Change(p.ctx, "n", next, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must(scope.Namespaces(p.st).Change(p.ctx, "n", next, nil))
 	if start := next.Layout().TimeOf(ns.Start); !start.After(last) {
 		t.Errorf("the new layout starts at %v", start)
 	}
@@ -452,42 +428,27 @@ func TestPastBeforeAForcedChange(t *testing.T) {
 	p.refused(b, pastNow, lease.ErrInvalid, "take a later one")
 	p.id(b, pastNow.Add(2*time.Minute))
 	good := schemeOf(t, "time=42,node=9,seq=12,epoch=2010-01-01,first=5")
-	if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", good, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).Change(p.ctx, "n", good, nil))
 	p.s = good
 	p.refused(p.open(0), pastNow, lease.ErrInvalid, "take a later one")
 }
 
 // An encrypted layout has reserved numbers too.
 func TestPastEncrypted(t *testing.T) {
-	secret, err := snowfence.NewSecret([]byte("0123456789abcdef"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := must(snowfence.NewSecret([]byte("0123456789abcdef")))
 	ctx := world.With(t.Context(), &pastWorld{world.Real(), pastNow})
 	st := newPastStore()
 	s := schemeOf(t, "key=4,time=32,node=13,seq=14,epoch=2025-01-01,tick=1s,first=5,cipher=ff1", secret)
-	if _, err := scope.Namespaces(st).Create(ctx, "n", s, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).AllowBackfill(ctx, "n", 4); err != nil {
-		t.Fatal(err)
-	}
-	b, err := backfill.Open(ctx, st, "n", s, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(ctx, "n", s, nil))
+	must(scope.Namespaces(st).AllowBackfill(ctx, "n", 4))
+	b := must(backfill.Open(ctx, st, "n", s, 7))
 	at := pastNow.Add(-time.Hour)
 	id, err := newAt(ctx, b, at)
 	parts, bad := s.Decode(id)
 	if err := errors.Join(err, bad); err != nil || !parts.Time.Equal(at) || parts.Node != 7 || parts.Sequence != 0 {
 		t.Errorf("%+v, %v", parts, err)
 	}
-	second, err := snowfence.NewSecret([]byte("abcdef0123456789"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := must(snowfence.NewSecret([]byte("abcdef0123456789")))
 	both := schemeOf(t, s.Layout().String(), secret, second)
 	if _, err := backfill.Open(ctx, st, "n", both, 7); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("a secret that the namespace does not know: %v", err)
@@ -544,4 +505,20 @@ func ExampleBackfill() {
 	ids, err := b.NewAt(ctx, time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC))
 	fmt.Println(ids, err)
 	// Output: [1129303036523446272] <nil>
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

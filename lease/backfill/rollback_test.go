@@ -43,16 +43,12 @@ func TestPastOfADeletedNamespace(t *testing.T) {
 	b := p.open(0)
 	at := pastNow.Add(-time.Hour)
 	p.id(b, at)
-	if _, err := scope.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
 	p.refused(b, at, lease.ErrNoNamespace, "deleted")
 	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Error(err)
 	}
-	if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
 	p.id(b, at)
 	p.id(p.open(0), at)
 }
@@ -108,9 +104,7 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			if other, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
 				t.Errorf("opened after the backup: %v, %v", other, err)
 			}
-			if _, err := scope.Namespaces(p.st).Confirm(p.ctx, "n"); err != nil {
-				t.Fatal(err)
-			}
+			must(scope.Namespaces(p.st).Confirm(p.ctx, "n"))
 			if other, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
 				t.Errorf("opened after the store was confirmed: %v, %v", other, err)
 			}
@@ -153,10 +147,7 @@ func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
 	backup := p.st.backup()
 	p.id(b, pastNow.Add(-time.Hour))
 	p.st.restore(backup, "two")
-	l, err := lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: p.clock.source()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: p.clock.source()}))
 	defer l.Close()
 	ns := p.namespace()
 	if ns.Identity != "two" || !ns.BackfillStopped || ns.RolledBack == 0 {
@@ -209,9 +200,7 @@ func TestPastNodes(t *testing.T) {
 	if err := name(0, 1<<38); err != nil { // also without a rollback
 		t.Error(err)
 	}
-	if _, err := scope.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
 	if err := name(1<<38-1, 1<<38); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("of a deleted namespace: %v", err)
 	}
@@ -273,9 +262,7 @@ func TestPastSwaps(t *testing.T) {
 		times[i] = from.Add(time.Duration(float64(i) / float64(rows) * float64(hours) * float64(time.Hour)))
 	}
 	for i := 0; i < rows; i += batch {
-		if err := fillAt(p.ctx, b, ids[i:i+batch], times[i:i+batch]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, fillAt(p.ctx, b, ids[i:i+batch], times[i:i+batch]))
 	}
 	slices.Sort(ids)
 	if len(slices.Compact(ids)) != rows {

@@ -23,9 +23,7 @@ func newPastOf(t *testing.T, s *snowfence.Scheme) *past {
 		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: s,
 		made: map[snowfence.ID]time.Time{},
 	}
-	if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
 	return p
 }
 
@@ -115,9 +113,7 @@ func TestPastTicksThatBeginWithinASecond(t *testing.T) {
 	at := l.TimeOf(l.TickOf(pastNow) - 5)
 	times := []time.Time{at.Add(-time.Millisecond), at}
 	ids := make([]snowfence.ID, 2)
-	if err := fillAt(p.ctx, p.open(0), ids, times); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, fillAt(p.ctx, p.open(0), ids, times))
 	for i, id := range ids {
 		if parts, err := p.s.Decode(id); err != nil || parts.Tick != l.TickOf(times[i]) {
 			t.Errorf("%v has tick %d, not %d", times[i], parts.Tick, l.TickOf(times[i]))
@@ -143,9 +139,7 @@ func TestPastTimesAroundAChange(t *testing.T) {
 	p.clock.now = pastNow.Add(time.Hour)
 	times := []time.Time{change.Add(9 * time.Millisecond), change.Add(-time.Millisecond), pastNow}
 	ids := make([]snowfence.ID, len(times))
-	if err := fillAt(p.ctx, p.open(1), ids, times); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, fillAt(p.ctx, p.open(1), ids, times))
 	for i, s := range []*snowfence.Scheme{p.s, old, old} {
 		if parts, err := s.Decode(ids[i]); err != nil || parts.Node != 1 {
 			t.Errorf("%v has not the layout %v: %+v, %v", times[i], s.Layout(), parts, err)
@@ -214,9 +208,7 @@ func TestPastLostSwap(t *testing.T) {
 		}
 	}
 	ids := make([]snowfence.ID, 2)
-	if err := fillAt(p.ctx, b, ids, []time.Time{at, at}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, fillAt(p.ctx, b, ids, []time.Time{at, at}))
 	p.new(ids[0], at)
 	p.new(ids[1], at)
 }
@@ -340,12 +332,8 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	at := pastNow.Add(-time.Hour)
 	backup := p.st.backup()
-	if _, err := scope.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
+	must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
 	b := p.open(0)
 	p.st.restore(backup, "one")
 	var cancel context.CancelFunc
@@ -358,9 +346,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	b = p.open(0)
 	p.id(b, at)
 	p.st.restore(backup, "one")
-	if _, err := newAt(p.ctx, p.open(0), at); err != nil {
-		t.Fatal(err)
-	}
+	must(newAt(p.ctx, p.open(0), at))
 	p.refused(b, at, backfill.ErrRolledBack, "--backfill-nodes") // another write in place of its own
 
 	p = newPast(t, pastLayout, 0)
@@ -377,14 +363,8 @@ func TestPastOfAnOlderStore(t *testing.T) {
 // times get no ID.
 func TestPastAfterAnotherSecret(t *testing.T) {
 	const spec = "time=33,node=13,seq=14,epoch=2025-01-01,tick=1s,first=5,cipher=ff1"
-	one, err := snowfence.NewSecret([]byte("0123456789abcdef"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	two, err := snowfence.NewSecret([]byte("abcdef0123456789"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must(snowfence.NewSecret([]byte("0123456789abcdef")))
+	two := must(snowfence.NewSecret([]byte("abcdef0123456789")))
 	p := newPastOf(t, schemeOf(t, spec, one))
 	p.allow(0)
 	p.force(schemeOf(t, spec, two))
@@ -417,9 +397,7 @@ func (p *past) id0() {
 // Deleted namespaces keep what they say, and say nothing new.
 func TestReservedOfADeletedNamespace(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
-	if _, err := scope.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
 	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("allowed: %v", err)
 	}
@@ -431,9 +409,7 @@ func TestReservedOfADeletedNamespace(t *testing.T) {
 // Who allows IDs keeps what is noted of others.
 func TestAllowPastKeepsOthers(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
-	if _, err := scope.Namespaces(p.st).NoteOthers(p.ctx, "n"); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).NoteOthers(p.ctx, "n"))
 	p.allow(0)
 	if r := p.namespace(); !r.Others || r.Backfill != 1 || r.BackfillStopped {
 		t.Errorf("%+v", r)

@@ -139,15 +139,8 @@ var pastNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func schemeOf(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	l := must(snowfence.ParseLayout(spec))
+	return must(snowfence.NewScheme(l, keys...))
 }
 
 // past is a namespace that allows IDs for the past.
@@ -167,12 +160,8 @@ func newPast(t *testing.T, spec string, last int64) *past {
 		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, spec),
 		made: map[snowfence.ID]time.Time{},
 	}
-	if _, err := scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", last); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
+	must(scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", last))
 	return p
 }
 

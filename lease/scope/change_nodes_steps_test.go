@@ -14,11 +14,7 @@ import (
 // the earlier ones, where the layout has them.
 func TestNodesAfterAChange(t *testing.T) {
 	layout := func(bits string) snowfence.Layout {
-		l, err := snowfence.ParseLayout("time=41,node=" + bits + ",seq=12,epoch=2025-01-01")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
+		return must(snowfence.ParseLayout("time=41,node=" + bits + ",seq=12,epoch=2025-01-01"))
 	}
 	old, to := layout("5"), layout("4") // 32 nodes, and 16
 	among := func(from, until int64) snowfence.NodeRange { return snowfence.NodeRange{From: from, Until: until} }
@@ -61,15 +57,8 @@ func TestNodesAfterAChange(t *testing.T) {
 func TestKeysThatALeaseAdds(t *testing.T) {
 	keys := []*snowfence.Secret{snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()}
 	scheme := func(spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
-		l, err := snowfence.ParseLayout(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := snowfence.NewScheme(l, keys...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		l := must(snowfence.ParseLayout(spec))
+		return must(snowfence.NewScheme(l, keys...))
 	}
 	one := scheme("randflake", keys[0])
 	if got, added, err := (Namespace{}).rotated(one, true); err != nil || added || len(got) != 0 {
@@ -97,4 +86,12 @@ func TestKeysThatALeaseAdds(t *testing.T) {
 			t.Errorf("%q, by an operator %t: %q, %t, %v", x.known, x.operator, got, added, err)
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -42,9 +42,7 @@ func TestPastKeepsWhatWasMade(t *testing.T) {
 			epoch := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i)
 			return "time=41,node=10,seq=12,epoch=" + epoch.Format(time.RFC3339) + ",tick=1ms"
 		}
-		if _, err := scope.Namespaces(st).Create(t.Context(), "default", newScheme(t, spec(0)), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), "default", newScheme(t, spec(0)), nil))
 		ns, err := change(t, st, spec(1)) // nothing was made yet
 		if err != nil || len(ns.History()) != 0 {
 			t.Fatalf("%+v, %v", ns.History(), err)
@@ -71,9 +69,7 @@ func TestPastOfOneLayoutIsJoined(t *testing.T) {
 		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01",
 			"time=42,node=11,seq=11,epoch=1997-01-01"
 		st, seen := store.NewMemory(), map[snowfence.ID]bool{}
-		if _, err := scope.Namespaces(st).Create(t.Context(), "default", newScheme(t, a), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), "default", newScheme(t, a), nil))
 		made(t, st, a, seen, 5)
 		for _, spec := range []string{b, a} {
 			if ns, err := change(t, st, spec); err != nil || len(ns.History()) > 1 {

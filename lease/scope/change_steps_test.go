@@ -277,10 +277,7 @@ func TestChangeThatIsNotPossible(t *testing.T) {
 // Another key is another layout, for which there is no proof: only who says
 // that no ID was kept takes it.
 func TestChangeOfTheKeyAlone(t *testing.T) {
-	l, err := snowfence.ParseLayout("randflake")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("randflake"))
 	key := snowfence.GenerateSecret()
 	g := empty(t, "randflake", snowfence.GenerateSecret())
 	s, err := snowfence.NewScheme(l, key)

@@ -33,10 +33,8 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			"time=42,node=4,seq=18,epoch=1997-01-01"
 		st := store.NewMemory()
 		nodes := func(first, until int64) snowfence.NodeRange { return snowfence.NodeRange{From: first, Until: until} }
-		if _, err := scope.Namespaces(st).Create(t.Context(), "default", newScheme(t, a),
-			&scope.NamespaceOptions{Nodes: nodes(0, 32)}); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), "default", newScheme(t, a),
+			&scope.NamespaceOptions{Nodes: nodes(0, 32)}))
 		byHand := static(t, newScheme(t, a), 944, 0)
 		_, last := byHand.next()
 		ns, err := change(t, st, b)
@@ -104,16 +102,12 @@ func TestFewerNodesEndLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a = "time=41,node=2,seq=12,epoch=1999-01-01"
 		st := store.NewMemory()
-		if _, err := scope.Namespaces(st).Create(t.Context(), "default", newScheme(t, a), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), "default", newScheme(t, a), nil))
 		r := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{From: 3, Until: 4}}, 0)
 		low := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{Until: 1}}, 0)
 		other := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{From: 1, Until: 2}}, 0)
-		if _, err := scope.Namespaces(st).Change(t.Context(), "default",
-			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 2}}); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Change(t.Context(), "default",
+			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 2}}))
 		time.Sleep(time.Minute)
 		if id, err := r.g.TryNext(); err == nil {
 			t.Errorf("%d was made with a node that cannot be leased any more", id)
@@ -122,10 +116,8 @@ func TestFewerNodesEndLeases(t *testing.T) {
 			t.Errorf("node %d", p.Node)
 		}
 		_ = r.g.Close()
-		if _, err := scope.Namespaces(st).Change(t.Context(), "default",
-			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Change(t.Context(), "default",
+			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}))
 		time.Sleep(time.Minute)
 		if id, err := low.g.TryNext(); err == nil {
 			t.Errorf("%d was made with a node that cannot be leased any more", id)
@@ -142,11 +134,8 @@ func TestFewerNodesEndLeases(t *testing.T) {
 func TestWidenKeepsAHigherFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01")
-		want, err := scope.Namespaces(st).Create(t.Context(), "default", s,
-			&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 10, Until: 20}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must(scope.Namespaces(st).Create(t.Context(), "default", s,
+			&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 10, Until: 20}}))
 		for i, r := range []snowfence.NodeRange{{From: 9, Until: 20}, {From: 9, Until: 21}} {
 			if _, err := scope.Namespaces(st).Change(t.Context(), "default",
 				nil, &scope.NamespaceOptions{Nodes: r}); !errors.Is(err, lease.ErrRefused) {

@@ -23,13 +23,10 @@ type running struct {
 // static starts a process with a number given by hand, whose clock is off.
 func static(t *testing.T, s *snowfence.Scheme, node int64, off time.Duration) *running {
 	t.Helper()
-	g, err := snowfence.New(snowfence.Config{
+	g := must(snowfence.New(snowfence.Config{
 		Fence: snowfence.Unguarded(s, node), Time: clockOff(off),
 		MaxWait: time.Minute,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return &running{t, g, s}
 }
 
@@ -37,10 +34,7 @@ func static(t *testing.T, s *snowfence.Scheme, node int64, off time.Duration) *r
 func leased(t *testing.T, st store.Store, s *snowfence.Scheme, o lease.Options, off time.Duration) *running {
 	t.Helper()
 	o.Time = clockOff(off)
-	g, err := generator(t.Context(), st, "default", s, snowfence.Config{Time: o.Time, MaxWait: time.Minute}, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(generator(t.Context(), st, "default", s, snowfence.Config{Time: o.Time, MaxWait: time.Minute}, &o))
 	return &running{t, g, s}
 }
 
@@ -103,10 +97,8 @@ func TestFromStaticToLeased(t *testing.T) {
 
 		// 1. A namespace in which only numbers can be leased that no
 		//    program was given.
-		if _, err := scope.Namespaces(st).Create(t.Context(), "default", s,
-			&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Create(t.Context(), "default", s,
+			&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}))
 		// 2. Process by process, while the others go on.
 		for i := range fleet {
 			fleet[i].stop()
@@ -118,11 +110,9 @@ func TestFromStaticToLeased(t *testing.T) {
 		}
 		// 3. No program has a number given by hand any more: they become
 		//    leasable, above what they were used for.
-		if _, err := scope.Namespaces(st).Change(t.Context(), "default", nil, &scope.NamespaceOptions{
+		must(scope.Namespaces(st).Change(t.Context(), "default", nil, &scope.NamespaceOptions{
 			Nodes: snowfence.NodeRange{Until: 64}, Unused: last.Add(time.Millisecond),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		run(fleet, 50) // those who hold leases go on
 		for range 4 {
 			fleet = append(fleet,
@@ -149,10 +139,8 @@ func TestWidenRefused(t *testing.T) {
 	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("without a namespace: %v", err)
 	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s,
-		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 41}}); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "default", s,
+		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 41}}))
 	for want, err := range map[string]error{
 		"layout has nodes 0 to 63": widen(0, 64, now),
 		"more than 1h0m0s ahead":   widen(0, 63, now.Add(2*time.Hour)),
@@ -174,9 +162,7 @@ func TestWidenRefused(t *testing.T) {
 	if err != nil || ns.Nodes != (snowfence.NodeRange{From: 20, Until: 41}) || ns.Floor <= s.Layout().TickOf(now) {
 		t.Errorf("%+v, %v", ns, err)
 	}
-	if _, err := scope.Namespaces(st).Delete(t.Context(), "default"); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Delete(t.Context(), "default"))
 	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("of a deleted namespace: %v", err)
 	}

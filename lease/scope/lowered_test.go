@@ -14,9 +14,7 @@ func TestLoweredLimits(t *testing.T) {
 	ns := Namespace{MaxTTL: time.Minute, MaxSkew: 10 * time.Second}
 	must := func(ttl, skew time.Duration) {
 		t.Helper()
-		if err := ns.limit(NamespaceOptions{MaxTTL: ttl, MaxSkew: skew}, now); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, ns.limit(NamespaceOptions{MaxTTL: ttl, MaxSkew: skew}, now))
 	}
 	is := func(want time.Duration) {
 		t.Helper()

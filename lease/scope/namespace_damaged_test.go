@@ -12,19 +12,14 @@ import (
 // told to wait, too, or the next holders repeat IDs.
 func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	st := store.NewMemory()
-	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", newScheme(t, sqlSpec), nil); err != nil {
-		t.Fatal(err)
-	}
-	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "orders", Node: store.NamespaceNode}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "orders", newScheme(t, sqlSpec), nil))
+	rs := must(st.Get(t.Context(), []store.Key{{Namespace: "orders", Node: store.NamespaceNode}}))
 	r := rs[0]
 	r.Nonce, r.Data = "another", "{"
 	if err := st.Swap(t.Context(), []store.Write{{Old: rs[0].Nonce, New: r}})[0]; err != nil {
 		t.Fatal(err)
 	}
-	_, err = scope.Namespaces(st).Show(t.Context(), "orders")
+	_, err := scope.Namespaces(st).Show(t.Context(), "orders")
 	if err == nil || !strings.Contains(err.Error(),
 		"stop its programs, restore a backup, and wait its longest ttl and twice its largest skew before one starts") {
 		t.Errorf("%v", err)

@@ -13,15 +13,8 @@ import (
 
 func encrypted(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	l := must(snowfence.ParseLayout(spec))
+	return must(snowfence.NewScheme(l, keys...))
 }
 
 // One secret for the life of a Randflake namespace: under two, different
@@ -29,9 +22,7 @@ func encrypted(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.
 func TestAnotherSecretIsRefused(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	a, b := encrypted(t, "randflake", snowfence.GenerateSecret()), encrypted(t, "randflake", snowfence.GenerateSecret())
-	if _, err := scope.Namespaces(st).Create(ctx, "users", a, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(ctx, "users", a, nil))
 	if _, err := lease.Open(ctx, st, "users", b, nil); !errors.Is(err, lease.ErrMismatch) {
 		t.Errorf("opened with another secret: %v", err)
 	}
@@ -41,10 +32,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	if _, err := scope.Namespaces(st).Change(ctx, "users", a, nil); err != nil {
 		t.Errorf("the same layout under the same secret: %v", err)
 	}
-	l, err := lease.Open(ctx, st, "users", a, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(lease.Open(ctx, st, "users", a, nil))
 	if err := l.Shutdown(ctx); err != nil {
 		t.Error(err)
 	}
@@ -126,17 +114,13 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 		t.Errorf("rotated to %q: %v", ns.Keys, err)
 	}
 	// Deleted and made again it knows them still.
-	if _, err := scope.Namespaces(st).Delete(ctx, "orders"); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Delete(ctx, "orders"))
 	_, err = scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, c), nil)
 	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("brought back with another key 0: %v", err)
 	}
 	// Another layout has keys of its own, from the change on.
-	if _, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil))
 	const wider = "key=3,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 	force := &scope.NamespaceOptions{Force: true}
 	if _, err := scope.Namespaces(st).Change(ctx, "orders", encrypted(t, wider, nil, c), force); !errors.Is(err,
@@ -155,16 +139,11 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
-	if _, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil))
 	k := store.Key{Namespace: "orders", Node: store.NamespaceNode}
 	forget := func(known, instead string) {
 		t.Helper()
-		rs, err := st.Get(ctx, []store.Key{k})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rs := must(st.Get(ctx, []store.Key{k}))
 		r := rs[0]
 		old := r.Nonce
 		r.Nonce += "x"
@@ -189,9 +168,7 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 			t.Errorf("%d keys, of which none is known: %v", len(keys), err)
 		}
 	}
-	if _, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil))
 	forget(`"`+a.ID()+`"`, `""`) // as a list with a key left out once made it
 	if err := open(a, b); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("key 0 is not known: %v", err)
@@ -200,10 +177,16 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("key 0 is left out: %v", err)
 	}
-	if _, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil))
 	if err := open(a, b); err != nil {
 		t.Error(err)
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

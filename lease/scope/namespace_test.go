@@ -244,9 +244,7 @@ func (l listing) Heads(context.Context) ([]store.Record, error) { return l.rs, n
 // Namespaces are listed, and sequences beside them are not.
 func TestListedNamespaces(t *testing.T) {
 	g := holding(t)
-	if _, err := Namespaces(g.st).Create(t.Context(), "m", g.s, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(Namespaces(g.st).Create(t.Context(), "m", g.s, nil))
 	m, err := Namespaces(g.st).Show(t.Context(), "m")
 	g.must(err)
 	sequence := store.Record{Key: store.Key{Namespace: "#n", Node: -2}, Nonce: "x"}

@@ -347,9 +347,7 @@ func TestMatrixOfFeatures(t *testing.T) {
 			}
 			s := newScheme(t, matrixLayouts[m.r.IntN(len(matrixLayouts))])
 			o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}}
-			if _, err := scope.Namespaces(m.st).Create(t.Context(), "default", s, o); err != nil {
-				t.Fatal(err)
-			}
+			must(scope.Namespaces(m.st).Create(t.Context(), "default", s, o))
 			for _, name := range walk {
 				m.everybody()
 				from := m.r.Int64N(8)

@@ -16,14 +16,9 @@ const regionSpec = "time=41,node=4,seq=3,epoch=2025-01-01T00:00:00Z,tick=1ms,fir
 // ofLayout is a namespace of a layout whose nodes 0 to last can be leased.
 func ofLayout(t *testing.T, spec string, last int64) (Namespace, snowfence.Layout) {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout(spec))
 	ns := Namespace{Name: "n", Layout: l, Fingerprint: l.String(), Nodes: snowfence.NodeRange{Until: last + 1}}
-	if err := ns.begin(l, false, false); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ns.begin(l, false, false))
 	return ns, l
 }
 
@@ -50,9 +45,7 @@ func (ns *Namespace) give(t *testing.T, node, tick int64) {
 	t.Helper()
 	l := ns.Layout
 	ns.State = Active
-	if err := ns.recordSQL(node, Functions{Dialect: "postgres"}, false, l.TimeOf(tick)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ns.recordSQL(node, Functions{Dialect: "postgres"}, false, l.TimeOf(tick)))
 }
 
 // Reserved numbers are regions of those who use them, and no two of these
@@ -134,9 +127,7 @@ func TestRegionsOfFunctions(t *testing.T) {
 		!strings.HasSuffix(err.Error(), ": 8 to 8, 10 to 14") {
 		t.Errorf("nodes are left out without a word: %v", err)
 	}
-	if err := ns.begin(ns.Layout, false, true); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ns.begin(ns.Layout, false, true))
 	next := []string{"leases 0-8 x 2-7 @100", "backfill 0-16 x 0-0 @100"}
 	if got := outlines(ns)[len(want):]; !slices.Equal(got, next) {
 		t.Errorf("after that %q", got)
@@ -167,9 +158,7 @@ func TestForcedRegions(t *testing.T) {
 	ns, l := ofLayout(t, regionSpec, 15)
 	ns.Backfill = 1
 	ns.Regions = nil
-	if err := ns.begin(l, false, false); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ns.begin(l, false, false))
 	ns.end(100)
 	ns.Start = 50
 	ended := outlines(ns)
@@ -180,9 +169,7 @@ func TestForcedRegions(t *testing.T) {
 	if !slices.Equal(outlines(ns), ended) {
 		t.Errorf("a refused layout left %q", outlines(ns))
 	}
-	if err := ns.begin(l, true, false); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ns.begin(l, true, false))
 	want := []string{
 		"leases 0-16 x 2-7 @0-100", "others 0-16 x 0-0 @0-100", "leases 0-16 x 2-7 @50 forced",
 		"backfill 0-16 x 0-0 @50 forced",
@@ -201,9 +188,7 @@ func TestForceThatIsNotNeeded(t *testing.T) {
 	ns.Regions, ns.Backfill, ns.Others = nil, 1, true
 	for ns.Start = range int64(2) {
 		ns.end(ns.Start)
-		if err := ns.begin(l, true, false); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, ns.begin(l, true, false))
 	}
 	want := []string{
 		"leases 0-16 x 2-7 @0-1", "backfill 0-16 x 0-0 @0-1", "others 0-16 x 1-1 @0-1", "leases 0-16 x 2-7 @1",
@@ -218,9 +203,7 @@ func TestForceThatIsNotNeeded(t *testing.T) {
 	r.First, r.Last = 0, 0
 	ns.end(2)
 	ns.Start = 2
-	if err := ns.add(r, false); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ns.add(r, false))
 	if err := ns.begin(l, false, false); err == nil {
 		t.Errorf("backfills meet: %q", outlines(ns))
 	}
@@ -238,9 +221,7 @@ func TestLayoutBesideLeases(t *testing.T) {
 		ns.Start = 100
 		hand := ns.region(l, 100)
 		hand.Nodes = snowfence.NodeRange{From: node, Until: node + 1}
-		if err := ns.add(hand.ended(110), false); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, ns.add(hand.ended(110), false))
 		var c *CollisionError
 		err := ns.begin(l, false, true)
 		if !errors.As(err, &c) || c.Earlier.Owner != OwnerLeases || c.Later.Until != 1<<41 || c.Earlier.Until != 110 {
@@ -271,9 +252,7 @@ func TestForceStopsAtWhatGoesOn(t *testing.T) {
 	}
 	back := ns.region(l, 0)
 	back.Owner, back.First, back.Last = ownerBackfill, 0, 0
-	if err := ns.add(back, false); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ns.add(back, false))
 	ns.end(20)
 	if err := ns.add(back, true); err == nil {
 		t.Error("a backfill goes on in ticks that ended")
@@ -297,14 +276,9 @@ func TestForceStopsAtWhatGoesOn(t *testing.T) {
 
 // What encrypted layouts made is compared where they have one secret.
 func TestEncryptedRegions(t *testing.T) {
-	l, err := snowfence.ParseLayout("randflake")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("randflake"))
 	ns := Namespace{Name: "n", Layout: l, Fingerprint: "a", Nodes: snowfence.NodeRange{Until: 10}, Since: 1}
-	if err := ns.begin(l, false, false); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ns.begin(l, false, false))
 	ns.end(100)
 	ns.Start = 100
 	same := ns
@@ -342,19 +316,14 @@ func TestRegionsFitIntoARecord(t *testing.T) {
 	for i := range maxRegions - 1 {
 		ns.Regions = append(ns.Regions, at(i))
 	}
-	if err := ns.add(at(maxRegions-1), false); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ns.add(at(maxRegions-1), false))
 	if err := ns.add(at(maxRegions), false); err == nil {
 		t.Error("one more")
 	}
 	long := Namespace{Regions: []Region{at(0)}}
 	long.Regions[0].Key = "x"
 	specs, stored := storedRegions(long.Regions)
-	data, err := json.Marshal([]any{specs, stored})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(json.Marshal([]any{specs, stored}))
 	for more, ok := range map[int]bool{0: true, 1: false} {
 		long.Regions[0].Key = strings.Repeat("x", 1+maxRegionBytes-len(data)+more)
 		if err := long.fits(); (err == nil) != ok {
@@ -417,5 +386,13 @@ func TestNamesOfDatabases(t *testing.T) {
 		if got := f.database(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -24,11 +24,9 @@ func TestRestored(t *testing.T) {
 			node := int64(3)
 			st, s := store.NewMemory(), newScheme(t, "time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 			op := scope.Namespaces(st)
-			if _, err := op.Create(t.Context(), "default", s, &scope.NamespaceOptions{
+			must(op.Create(t.Context(), "default", s, &scope.NamespaceOptions{
 				MaxTTL: time.Minute, MaxSkew: skew,
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			first, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node})
 			if err == nil {
 				err = first.Close()
@@ -38,10 +36,7 @@ func TestRestored(t *testing.T) {
 			}
 			take := func(off time.Duration) snowfence.Grant {
 				o := &lease.Options{TTL: time.Minute, Node: &node, Time: clockOff(off)}
-				l, err := lease.Open(t.Context(), st, "default", s, o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := must(lease.Open(t.Context(), st, "default", s, o))
 				defer l.Orphan()
 				return l.Status().Grant
 			}
@@ -50,9 +45,7 @@ func TestRestored(t *testing.T) {
 			restore()
 			if said {
 				for range 2 { // it may be repeated
-					if _, err := op.Restored(t.Context(), "default"); err != nil {
-						t.Fatal(err)
-					}
+					must(op.Restored(t.Context(), "default"))
 				}
 			}
 			next := take(-skew)
@@ -77,10 +70,7 @@ func TestRestoredInDoubt(t *testing.T) {
 		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrNoNamespace) {
 			t.Errorf("no namespace: %v", err)
 		}
-		before, err := op.Create(t.Context(), "default", s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must(op.Create(t.Context(), "default", s, nil))
 		st.now = time.Now().Add(time.Hour)
 		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrSkew) {
 			t.Errorf("a clock that is off: %v", err)
@@ -102,17 +92,11 @@ func TestRestoredInDoubt(t *testing.T) {
 func setBack(t *testing.T, st *store.Memory) (restore func()) {
 	t.Helper()
 	list := func() []store.Record {
-		heads, err := st.Heads(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		heads := must(st.Heads(context.Background()))
 		var all []store.Record
 		for _, head := range heads {
 			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
-			rs, err := st.List(context.Background(), head.Namespace, among, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rs := must(st.List(context.Background(), head.Namespace, among, 1<<20))
 			all = append(all, rs...)
 		}
 		return all

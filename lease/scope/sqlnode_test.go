@@ -22,9 +22,7 @@ func sqlStage(t *testing.T) (store.Store, *snowfence.Scheme) {
 	t.Helper()
 	st, s := store.NewMemory(), newScheme(t, sqlSpec)
 	o := &scope.NamespaceOptions{MaxTTL: time.Minute, Nodes: snowfence.NodeRange{Until: 6}}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "default", s, o))
 	return st, s
 }
 
@@ -112,11 +110,8 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 		st, s := sqlStage(t)
 		node := int64(6)
 		o := &lease.Options{Node: &node, TTL: 40 * time.Second}
-		held, err := lease.Open(t.Context(), st, "default", s, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _, err = scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop, false)
+		held := must(lease.Open(t.Context(), st, "default", s, o))
+		_, _, err := scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop, false)
 		refused(t, "a node that is held", err, "is held by")
 		if err := held.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
@@ -146,10 +141,7 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 			t.Errorf("in a block that begins below: %v", err)
 		}
 		other := int64(7)
-		l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &other})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &other}))
 		l.Close()
 	})
 }
@@ -157,10 +149,7 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 // lift takes a veto away as an older program would.
 func lift(t *testing.T, st store.Store, node int64) {
 	t.Helper()
-	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: node}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rs := must(st.Get(t.Context(), []store.Key{{Namespace: "default", Node: node}}))
 	r, old := rs[0], rs[0].Nonce
 	if old == "" {
 		return // no record, and no veto
@@ -235,10 +224,7 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 		node := int64(6)
 		reads := &afterRead{Store: st}
 		reads.do = func() {
-			l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node, TTL: 40 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must(lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node, TTL: 40 * time.Second}))
 			t.Cleanup(func() { l.Close() })
 		}
 		_, after, err := scope.Namespaces(reads).RecordFunctions(t.Context(), "default", 6, shop, false)
@@ -289,9 +275,7 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		_, err = scope.Namespaces(st).Change(ctx, "default", aligned, fewer)
 		refused(t, "a layout that leaves out a number in silence", err, "that you leave out: 3 to 3")
 		fewer.Unused = time.Now()
-		if _, err := scope.Namespaces(st).Change(ctx, "default", aligned, fewer); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Change(ctx, "default", aligned, fewer))
 		node := int64(3)
 		o := &lease.Options{Node: &node}
 		if _, err := lease.Open(ctx, st, "default", aligned, o); !errors.Is(err, lease.ErrVetoed) {
@@ -340,15 +324,10 @@ func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
 		if q, err = scope.Namespaces(st).RetireFunctions(ctx, "default", 6); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := scope.Namespaces(st).Change(ctx, "default",
-			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Change(ctx, "default",
+			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()}))
 		o := &lease.Options{Node: &node}
-		g, err := generator(ctx, st, "default", s, snowfence.Config{MaxWait: time.Hour}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(generator(ctx, st, "default", s, snowfence.Config{MaxWait: time.Hour}, o))
 		defer g.Close()
 		id, err := g.Next(ctx)
 		p, _ := s.Decode(id)

@@ -86,18 +86,11 @@ type stage struct {
 // empty returns a stage with no record but the namespace's.
 func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 	t.Helper()
-	layout, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(layout, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := must(snowfence.ParseLayout(spec))
+	s := must(snowfence.NewScheme(layout, keys...))
 	g := &stage{T: t, st: &scripted{Memory: store.NewMemory(), id: "one"}, s: s, now: time.Date(2026, 1, 1, 0, 0, 0, 0,
 		time.UTC)}
-	_, err = Namespaces(g.st).Create(t.Context(), "n", s, nil)
-	g.must(err)
+	must(Namespaces(g.st).Create(t.Context(), "n", s, nil))
 	g.st.swaps = 0
 	return g
 }

@@ -11,15 +11,8 @@ import (
 
 func newScheme(t testing.TB, spec string) *snowfence.Scheme {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	l := must(snowfence.ParseLayout(spec))
+	return must(snowfence.NewScheme(l))
 }
 
 // generator leases a node for a generator. Closing the generator closes the

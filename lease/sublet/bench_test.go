@@ -16,38 +16,19 @@ import (
 // BenchmarkRenew renews a sublease: what a server does beside
 // reading and answering.
 func BenchmarkRenew(b *testing.B) {
-	l, err := snowfence.ParseLayout("time=32,node=22,seq=9,epoch=2025-01-01,tick=1s")
-	if err != nil {
-		b.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("time=32,node=22,seq=9,epoch=2025-01-01,tick=1s"))
+	s := must(snowfence.NewScheme(l))
 	st := store.NewMemory()
 	o := &scope.NamespaceOptions{Unit: 1024, MaxTTL: 90 * time.Second}
-	if _, err := scope.Namespaces(st).Create(b.Context(), "default", s, o); err != nil {
-		b.Fatal(err)
-	}
-	one, err := lease.Open(b.Context(), st, "default", s, &lease.Options{TTL: 90 * time.Second})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(b.Context(), "default", s, o))
+	one := must(lease.Open(b.Context(), st, "default", s, &lease.Options{TTL: 90 * time.Second}))
 	defer one.Close()
-	sub, err := sublet.New(one, "")
-	if err != nil {
-		b.Fatal(err)
-	}
-	a, err := sub.Acquire(b.Context(), "default", wire.Request{Label: "holder", TTL: time.Minute})
-	if err != nil {
-		b.Fatal(err)
-	}
+	sub := must(sublet.New(one, ""))
+	a := must(sub.Acquire(b.Context(), "default", wire.Request{Label: "holder", TTL: time.Minute}))
 	b.ReportAllocs()
 	for i := int64(1_000_000_000_000_000); b.Loop(); i++ {
 		attempt := strconv.FormatInt(i, 10)
-		if a, err = sub.Renew(b.Context(), a.Ticket, attempt, nil); err != nil {
-			b.Fatal(err)
-		}
+		a = must(sub.Renew(b.Context(), a.Ticket, attempt, nil))
 	}
 	b.ReportMetric(float64(len(a.Ticket)), "bytes/ticket")
 }

@@ -25,64 +25,40 @@ func in2026() { time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC
 // inUnits returns a store with the namespace default of 16 nodes in units.
 func inUnits(t testing.TB, o *scope.NamespaceOptions) (*store.Memory, *snowfence.Scheme) {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("time=41,node=4,seq=3,epoch=1999-01-01,tick=1ms"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("time=41,node=4,seq=3,epoch=1999-01-01,tick=1ms")))
 	st := store.NewMemory()
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "default", s, o))
 	return st, s
 }
 
 func open(t testing.TB, st store.Store, s *snowfence.Scheme, o lease.Options) *lease.Lease {
 	t.Helper()
-	l, err := lease.Open(t.Context(), st, "default", s, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return must(lease.Open(t.Context(), st, "default", s, &o))
 }
 
 func records(t *testing.T, st store.Store) []store.Record {
 	t.Helper()
-	rs, err := scope.Namespaces(st).Leases(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rs
+	return must(scope.Namespaces(st).Leases(t.Context(), "default"))
 }
 
 func next(t *testing.T, g *snowfence.Generator) {
 	t.Helper()
-	if _, err := g.Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(g.Next(t.Context()))
 }
 
 // lessor opens a lease of a unit, and sublets it.
 func lessor(t *testing.T, st store.Store, s *snowfence.Scheme) (*lease.Lease, *sublet.Server) {
 	t.Helper()
 	l := open(t, st, s, lease.Options{TTL: 3 * time.Second})
-	sub, err := sublet.New(l, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := must(sublet.New(l, ""))
 	return l, sub
 }
 
 // holder keeps a sublease with a generator.
 func holder(t *testing.T, server wire.Server, s *snowfence.Scheme) (*lease.Lease, *snowfence.Generator) {
 	t.Helper()
-	ls, err := lease.Keep(t.Context(), server, "default", s, 1, &lease.Options{TTL: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := ls[0].Generator(snowfence.Config{MaxWait: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ls := must(lease.Keep(t.Context(), server, "default", s, 1, &lease.Options{TTL: time.Second}))
+	g := must(ls[0].Generator(snowfence.Config{MaxWait: time.Minute}))
 	return ls[0], g
 }
 
@@ -114,10 +90,7 @@ func TestServer(t *testing.T) {
 		var tickets []wire.Lease
 		for range 4 {
 			q := wire.Request{Attempt: try.next(), TTL: time.Minute, Label: "x"}
-			a, err := sub.Acquire(t.Context(), "default", q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must(sub.Acquire(t.Context(), "default", q))
 			g := a.Grant
 			if seen[g.Node] || g.Node < unit.Node || g.Node >= unit.Node+4 || g.Nodes != 1 || g.From < unit.From ||
 				g.Until > unit.Until || a.TTL != 2*time.Second || a.Label != "x" || a.Namespace != "default" {
@@ -198,10 +171,7 @@ func TestLostAnswers(t *testing.T) {
 		defer l.Close()
 		var try attempts
 		ctx, lost, again := t.Context(), try.next(), try.next()
-		a, err := sub.Acquire(ctx, "default", wire.Request{Attempt: lost})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(sub.Acquire(ctx, "default", wire.Request{Attempt: lost}))
 		b, err := sub.Acquire(ctx, "default", wire.Request{Attempt: again, Earlier: []string{lost}})
 		if err != nil || b.Grant.Node != a.Grant.Node || b.Grant.From != a.Grant.From {
 			t.Errorf("asked again: %+v after %+v, %v", b, a, err)
@@ -218,9 +188,7 @@ func TestLostAnswers(t *testing.T) {
 			t.Errorf("the attempt of the last answer: %v", err)
 		}
 		first := try.next()
-		if _, err := sub.Renew(ctx, b.Ticket, first, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(sub.Renew(ctx, b.Ticket, first, nil))
 		if _, err := sub.Renew(ctx, b.Ticket, first, nil); err != nil {
 			t.Errorf("the same request twice: %v", err)
 		}
@@ -360,23 +328,16 @@ func TestTicketsAfterALoss(t *testing.T) {
 		l, sub := lessor(t, st, s)
 		defer l.Close()
 		var try attempts
-		a, err := sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next()}))
 		before := l.Status().Grant
-		if _, err := scope.Namespaces(st).Release(t.Context(), "default", 0); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Release(t.Context(), "default", 0))
 		time.Sleep(2 * time.Second)
 		if g := l.Status().Grant; g.Node != before.Node || g.From < before.Until {
 			t.Fatalf("%+v after %+v", g, before)
 		}
 		time.Sleep(3 * time.Second)
 		for range 16 {
-			if _, err := sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next()}); err != nil {
-				t.Fatal(err)
-			}
+			must(sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next()}))
 		}
 		if _, err := sub.Renew(t.Context(), a.Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
 			t.Errorf("a renewal: %v", err)
@@ -448,4 +409,12 @@ func TestLessorsBeat(t *testing.T) {
 			}
 		}
 	})
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -18,10 +18,7 @@ const lastTick = 15
 // small returns a ticks of a layout with 16 ticks of 10 ms.
 func small(t *testing.T, ttl time.Duration) Ticks {
 	t.Helper()
-	l, err := snowfence.ParseLayout("time=4,node=3,seq=2,epoch=2025-01-01,tick=10ms")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("time=4,node=3,seq=2,epoch=2025-01-01,tick=10ms"))
 	s, err := snowfence.NewScheme(l)
 	if err != nil || s.MaxTick() != lastTick {
 		t.Fatal(s.MaxTick(), err)

@@ -33,9 +33,7 @@ func TestIdentityOfFewerSources(t *testing.T) {
 	if g.c.held == nil {
 		t.Fatal("the hold is lost")
 	}
-	if _, err := scope.Namespaces(storage{g.play}).Confirm(t.Context(), "n"); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(storage{g.play}).Confirm(t.Context(), "n"))
 	is("s:-:2")
 	g.must(second(g.c.renew(t.Context())))
 	g.id = "s:1:2"

@@ -53,14 +53,8 @@ func TestScripts(t *testing.T) {
 
 // The argument shows the start of a script.
 func TestScriptOfTheArgument(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/prove/argument.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := os.ReadFile("testdata/doubt.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../../../docs/prove/argument.md"))
+	script := must(os.ReadFile("testdata/doubt.txt"))
 	if begin, _, _ := strings.Cut(string(script), "\n\n"); !strings.Contains(string(page), "```\n"+begin+"\n```") {
 		t.Errorf("docs/prove/argument.md does not show the start of testdata/doubt.txt:\n%s", begin)
 	}
@@ -290,4 +284,12 @@ func (p *play) recordFunctions(node int64) {
 		p.Fatal(err)
 	}
 	p.replace(rs[0])
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

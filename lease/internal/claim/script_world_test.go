@@ -62,10 +62,7 @@ func newPlay(t *testing.T, scheme string) *play {
 		scheme = playLayout
 	}
 	p.scheme = p.schemeOf(strings.Fields(scheme))
-	_, err := scope.Namespaces(storage{p}).Create(p.ctx(), "n", p.scheme, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(storage{p}).Create(p.ctx(), "n", p.scheme, nil))
 	return p
 }
 

@@ -36,14 +36,8 @@ func (k *clerk) Release(context.Context, wire.Ticket, int64) error {
 // node 5.
 func served(t *testing.T, held bool) (*serverClaim, *clerk) {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := Settings{Label: "me", Clock: ClockOf(nil, s), Logger: quiet}.Normal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	n := must(Settings{Label: "me", Clock: ClockOf(nil, s), Logger: quiet}.Normal(s))
 	k := &clerk{grant: snowfence.Grant{Node: 5, From: 10, Until: 100, Nodes: 1}}
 	c := &serverClaim{Setup: NewSetup(world.Real(), "n", s, n, nil), server: k, avoid: map[int64]bool{}}
 	if held {

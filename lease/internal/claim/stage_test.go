@@ -69,10 +69,7 @@ func (g *stage) namespace() scope.Namespace {
 // changeNamespace changes the namespace in its record by other means.
 func changeNamespace(t *testing.T, r *store.Record, f func(*scope.Namespace)) {
 	t.Helper()
-	ns, err := scope.ReadNamespace(nil, *r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must(scope.ReadNamespace(nil, *r))
 	f(&ns)
 	r.Revision, r.Generation, r.Until = r.Revision+1, ns.Generation, ns.Floor
 	changeData(t, r, ns)
