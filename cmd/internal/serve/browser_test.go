@@ -58,20 +58,14 @@ func TestPagesOfOtherSites(t *testing.T) {
 			p, _ := start(t, c.cfg, newStore(t))
 			ask := func(address string, want int) {
 				t.Helper()
-				req, err := http.NewRequest(c.method, "http://"+address+c.path, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				req := must(http.NewRequest(c.method, "http://"+address+c.path, nil))
 				for k, v := range c.send {
 					req.Header.Set(k, v)
 				}
 				if h := req.Header.Get("Host"); h != "" {
 					req.Host = h
 				}
-				res, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				res := must(http.DefaultClient.Do(req))
 				res.Body.Close()
 				if res.StatusCode != want {
 					t.Errorf("%s on %s: %s, not %d", c.path, address, res.Status, want)

@@ -26,9 +26,7 @@ func TestMetricsOfDeploy(t *testing.T) {
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	holder := callerOf(p)
 	m := &pb.AcquireRequest{Namespace: "many", Label: "x"}
-	if _, err := holder.Acquire(t.Context(), with(holder, m)); err != nil {
-		t.Fatal(err)
-	}
+	must(holder.Acquire(t.Context(), with(holder, m)))
 	var text string
 	eventually(t, "all metrics", func() bool { // nodes are counted after a while, lead after an ID
 		if code, body := get(t, "http://"+p.HTTP+"/v1/default/next", ""); code != http.StatusOK {
@@ -61,10 +59,7 @@ func TestMetricsOfDeploy(t *testing.T) {
 		}
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must(parser.TextToMetricFamilies(strings.NewReader(text)))
 	have, asked := map[string]bool{}, map[string]bool{}
 	for name, f := range families {
 		have[name] = true
@@ -77,10 +72,7 @@ func TestMetricsOfDeploy(t *testing.T) {
 	}
 	metric := regexp.MustCompile(`\b(snowfence|process|go)_[a-z0-9_]+`)
 	for _, file := range []string{"../../../deploy/grafana/snowfence.json", "../../../deploy/prometheus/alerts.yaml"} {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(file))
 		found := metric.FindAllString(string(data), -1)
 		if len(found) == 0 {
 			t.Errorf("%s asks for nothing", file)
@@ -104,18 +96,13 @@ func TestMetricsOfDeploy(t *testing.T) {
 
 // The chart took misspelled settings, and the pods did not start.
 func TestSettingsOfTheChart(t *testing.T) {
-	data, err := os.ReadFile("../../../deploy/chart/snowfence/values.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile("../../../deploy/chart/snowfence/values.schema.json"))
 	var schema struct {
 		Properties struct {
 			Settings struct{ Properties map[string]any }
 		}
 	}
-	if err := json.Unmarshal(data, &schema); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(data, &schema))
 	have := schema.Properties.Settings.Properties
 	written := []string{ // by the chart or the pod, or of agents
 		"http", "resp", "admin", "open-to-network", "tls-cert", "tls-key", "tls-client-ca", "tokens", "secret", "secrets",

@@ -79,17 +79,11 @@ func TestStoreErrorsAreDiscreet(t *testing.T) {
 		"GET /dashboard/api/leases?namespace=default", "GET /readyz",
 	} {
 		words := append(strings.SplitN(path, " ", 3), "")
-		req, err := http.NewRequestWithContext(t.Context(), words[0], base+words[1], strings.NewReader(words[2]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must(http.NewRequestWithContext(t.Context(), words[0], base+words[1], strings.NewReader(words[2])))
 		if words[2] != "" {
 			req.Header.Set("Content-Type", "application/json")
 		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must(http.DefaultClient.Do(req))
 		body, _ := io.ReadAll(res.Body)
 		res.Body.Close()
 		hear(path, fmt.Sprint(res.Header, string(body)))
@@ -105,15 +99,9 @@ func TestStoreErrorsAreDiscreet(t *testing.T) {
 		c.ask(command)
 	}
 	_, admin := get(t, "http://"+p.Admin+"/readyz", "")
-	stream, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-		base+"/dashboard/api/stream?namespace=default", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must(http.NewRequestWithContext(t.Context(), http.MethodGet,
+		base+"/dashboard/api/stream?namespace=default", nil))
+	res := must(http.DefaultClient.Do(stream))
 	first, _ := bufio.NewReader(res.Body).ReadString('\n')
 	res.Body.Close()
 	for what, text := range said {

@@ -11,10 +11,7 @@ import (
 // An address that cannot be listened on is said with what to do, and
 // nothing that was started before it is left.
 func TestAddressThatIsTaken(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer ln.Close()
 	taken := "another program listens on " + ln.Addr().String()
 	for l, want := range map[Listeners]string{

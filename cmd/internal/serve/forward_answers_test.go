@@ -82,23 +82,15 @@ func serveStranger(
 		Key: store.Key{Namespace: store.Servers, Node: 700 + int64(len(name))}, Nonce: rand.Text(), Revision: 1,
 		Label: name, At: time.Now().UnixMilli(), Data: fmt.Sprintf(`{"id":%q,"address":%q}`, name, ts.URL),
 	}
-	if err := errors.Join(st.Swap(t.Context(), []store.Write{{New: r}})...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(st.Swap(t.Context(), []store.Write{{New: r}})...))
 	return s, ts, ticketOf(t, st, name)
 }
 
 // ticketOf returns a ticket of a lessor of another process.
 func ticketOf(t *testing.T, st store.Store, name string) wire.Ticket {
 	t.Helper()
-	ns, err := scope.Namespaces(st).Show(t.Context(), "many")
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme, err := snowfence.NewScheme(ns.Layout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must(scope.Namespaces(st).Show(t.Context(), "many"))
+	scheme := must(snowfence.NewScheme(ns.Layout))
 	open := func(ctx context.Context, _ snowfence.NodeRange, life string) (*sublet.Server, error) {
 		l, err := lease.Open(ctx, st, "many", scheme, &lease.Options{Nodes: 64, Idle: -1})
 		if err != nil {
@@ -108,10 +100,7 @@ func ticketOf(t *testing.T, st store.Store, name string) wire.Ticket {
 	}
 	l := lessor.New(name, 2, open, nil, func(error) {})
 	t.Cleanup(func() { _ = l.Close(context.Background()) })
-	a, err := l.Acquire(t.Context(), "many", wire.Request{Label: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(l.Acquire(t.Context(), "many", wire.Request{Label: "x"}))
 	return a.Ticket
 }
 

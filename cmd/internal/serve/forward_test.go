@@ -25,14 +25,9 @@ import (
 // certificate has, with one token.
 func advertised(t *testing.T, st store.Store, cert, key string) *Process {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	at := ln.Addr().String()
-	if err := ln.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ln.Close())
 	sum := sha256.Sum256([]byte("secret"))
 	_, port, _ := net.SplitHostPort(at)
 	c := Config{Listeners: Listeners{HTTP: at, Advertise: "localhost:" + port}}
@@ -109,10 +104,7 @@ func passOn(t *testing.T, cert, key string) {
 	atA, atB := callerOf(a, token...), callerOf(b, token...)
 	acquire := func(c caller) *pb.Lease {
 		t.Helper()
-		l, err := c.Acquire(ctx, with(c, &pb.AcquireRequest{Namespace: "many", Label: "x", Attempt: rand.Text()}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(c.Acquire(ctx, with(c, &pb.AcquireRequest{Namespace: "many", Label: "x", Attempt: rand.Text()})))
 		return l.Msg
 	}
 	renew := func(c caller, l *pb.Lease) (*pb.Lease, error) {
@@ -221,10 +213,7 @@ func TestAPeerHasItsKey(t *testing.T) {
 		return cert, key
 	}
 	leaf := func(cert, key string) *x509.Certificate {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pair := must(tls.LoadX509KeyPair(cert, key))
 		return pair.Leaf
 	}
 	cert, key := files("a")

@@ -23,9 +23,7 @@ func TestReadyServersHaveALease(t *testing.T) {
 			}
 		}()
 		for range 2 {
-			if err := p.readyError(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.readyError(t.Context()))
 			sp := p.service.Spaces.List()[0]
 			if h, ok := sp.Own.Health(time.Now()); !ok || h.Left == 0 {
 				t.Errorf("ready with the lease %+v", h)
@@ -36,9 +34,7 @@ func TestReadyServersHaveALease(t *testing.T) {
 			}
 		}
 		for node := range int64(1024) {
-			if _, err := scope.Namespaces(st).Veto(t.Context(), "default", node, "for a test"); err != nil {
-				t.Fatal(err)
-			}
+			must(scope.Namespaces(st).Veto(t.Context(), "default", node, "for a test"))
 		}
 		if p.readyError(t.Context()) == nil {
 			t.Error("ready, and no node is free")

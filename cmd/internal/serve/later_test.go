@@ -18,19 +18,12 @@ import (
 func laterStore(t *testing.T) *cutStore {
 	t.Helper()
 	st := &cutStore{Store: store.NewMemory()}
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	few := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 16}, MaxTTL: time.Hour}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, few); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "default", s, few))
 	all, unused := snowfence.NodeRange{Until: s.Nodes()}, time.Now().Add(30*time.Minute)
-	if _, err := scope.Namespaces(st).Change(t.Context(), "default",
-		nil, &scope.NamespaceOptions{Nodes: all, Unused: unused}); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Change(t.Context(), "default",
+		nil, &scope.NamespaceOptions{Nodes: all, Unused: unused}))
 	return st
 }
 
@@ -55,10 +48,7 @@ func TestGrantInTheFutureIsNotReady(t *testing.T) {
 			t.Errorf("the metrics do not say %s", line)
 		}
 	}
-	res, err := http.Get("http://" + p.HTTP + "/v1/default/next")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.Get("http://" + p.HTTP + "/v1/default/next"))
 	res.Body.Close()
 	after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
 	if res.StatusCode != http.StatusServiceUnavailable || after < 1000 || after > 1800 {
@@ -74,13 +64,8 @@ func TestGrantInTheFutureIsNotReady(t *testing.T) {
 // and says so once.
 func TestGrantInTheFutureOfAnotherNamespace(t *testing.T) {
 	st := laterStore(t)
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	must(scope.Namespaces(st).Create(t.Context(), "orders", s, nil))
 	p, logs := start(t, Config{ReadyFor: []string{"orders"}, Options: server.Options{MaxWait: time.Millisecond}}, st)
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next", ""); code != http.StatusServiceUnavailable {

@@ -26,21 +26,10 @@ func TestNothingLeaks(t *testing.T) {
 		"token-that-may-read"
 	for _, handOut := range []bool{false, true} {
 		st := newStore(t)
-		key, err := snowfence.ParseSecret([]byte(secret))
-		if err != nil {
-			t.Fatal(err)
-		}
-		layout, err := snowfence.ParseLayout("randflake")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := snowfence.NewScheme(layout, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := scope.Namespaces(st).Create(t.Context(), "hidden", s, nil); err != nil {
-			t.Fatal(err)
-		}
+		key := must(snowfence.ParseSecret([]byte(secret)))
+		layout := must(snowfence.ParseLayout("randflake"))
+		s := must(snowfence.NewScheme(layout, key))
+		must(scope.Namespaces(st).Create(t.Context(), "hidden", s, nil))
 		p, logs := start(t, Config{
 			Listeners: Listeners{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0"},
 			Access: Access{TokenList: []server.Token{

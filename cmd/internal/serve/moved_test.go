@@ -23,12 +23,8 @@ func TestMovedNamespaceHasNoLease(t *testing.T) {
 	}
 	eventually(t, "a lease", held("1"))
 	here, there := store.Place{Store: st, Name: "here"}, store.Place{Store: next, Name: "there"}
-	if err := scope.Move(t.Context(), "default", here, there); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, scope.Move(t.Context(), "default", here, there))
 	eventually(t, "no lease", held("0"))
-	if err := scope.Move(t.Context(), "default", there, here); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, scope.Move(t.Context(), "default", there, here))
 	eventually(t, "a lease, after the move was undone", held("1"))
 }

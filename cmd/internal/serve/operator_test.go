@@ -24,16 +24,10 @@ import (
 // send makes a request with a token, and returns the status.
 func send(t *testing.T, method, url, token, body string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.DefaultClient.Do(req))
 	res.Body.Close()
 	return res.StatusCode
 }
@@ -133,10 +127,7 @@ func TestClientsThatLeaveAreNoFailures(t *testing.T) {
 		if strings.Contains(path, "IDService") {
 			wire, body = "rpc", strings.NewReader("{}")
 		}
-		req, err := http.NewRequestWithContext(ctx, "POST", "http://"+p.HTTP+path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must(http.NewRequestWithContext(ctx, "POST", "http://"+p.HTTP+path, body))
 		req.Header.Set("Content-Type", "application/json")
 		over := make(chan error)
 		go func() { // the ID comes in half an hour
@@ -189,9 +180,7 @@ func TestWiresHaveOneName(t *testing.T) {
 	get(t, "http://"+p.HTTP+"/v1/default/next", "")
 	ids := snowfencev1connect.NewIDServiceClient(http.DefaultClient, "http://"+p.HTTP)
 	for range 2 {
-		if _, err := ids.Next(t.Context(), connect.NewRequest(&pb.NextRequest{})); err != nil {
-			t.Fatal(err)
-		}
+		must(ids.Next(t.Context(), connect.NewRequest(&pb.NextRequest{})))
 	}
 	r := dialRESP(t, p)
 	for range 3 {
@@ -216,15 +205,9 @@ func TestStreamFlushes(t *testing.T) {
 	slow := token("slow", "secret-slow", server.VerbIDs)
 	slow.Rate, slow.Burst = 0.001, 1 // the next ID comes in a quarter of an hour
 	p, _ := start(t, Config{Access: Access{TokenList: []server.Token{slow}}}, newStore(t))
-	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.HTTP+"/v1/default/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(t.Context(), "GET", "http://"+p.HTTP+"/v1/default/stream", nil))
 	req.Header.Set("Authorization", "Bearer secret-slow")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.DefaultClient.Do(req))
 	defer res.Body.Close()
 	if line, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil || len(line) < 10 {
 		t.Errorf("%q, %v", line, err)
@@ -255,10 +238,7 @@ func TestStopAnswersBusyClients(t *testing.T) {
 		Stopping:  Stopping{Drain: time.Nanosecond},
 	}, newStore(t))
 	url := "http://" + p.HTTP + "/v1/default/next"
-	res, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.Get(url))
 	_, _ = io.Copy(io.Discard, res.Body)
 	res.Body.Close()
 	if res.Close {
@@ -314,9 +294,7 @@ func TestStopAnswersBusyClients(t *testing.T) {
 	if got := r.ask("PING"); got != "+PONG" { // or it might not have been accepted before the stop
 		t.Fatal(got)
 	}
-	if _, err := fmt.Fprint(r.c, strings.Repeat("SNOWFENCE.NEXT default\r\n", 1000)); err != nil {
-		t.Fatal(err)
-	}
+	must(fmt.Fprint(r.c, strings.Repeat("SNOWFENCE.NEXT default\r\n", 1000)))
 	close(stop)
 	ctx, cancel := context.WithTimeout(t.Context(), patienceOfTests)
 	defer cancel()

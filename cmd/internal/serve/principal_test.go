@@ -34,26 +34,17 @@ func TestRightsByCertificateName(t *testing.T) {
 	}
 	c.TLSClientCA = ca.file
 	p, logs := start(t, c, newStore(t))
-	pair, err := tls.LoadX509KeyPair(file("cert.pem"), file("key.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must(tls.LoadX509KeyPair(file("cert.pem"), file("key.pem")))
 	conf := &tls.Config{RootCAs: x509.NewCertPool(), Certificates: []tls.Certificate{pair}}
 	conf.RootCAs.AddCert(ca.cert)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: conf}}
 	status := func(method, path, token, body string) int {
-		req, err := http.NewRequestWithContext(t.Context(), method, "https://"+p.HTTP+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must(http.NewRequestWithContext(t.Context(), method, "https://"+p.HTTP+path, strings.NewReader(body)))
 		req.Header.Set("Content-Type", "application/json")
 		if token != "" {
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
-		res, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must(client.Do(req))
 		defer res.Body.Close()
 		_, _ = io.Copy(io.Discard, res.Body)
 		return res.StatusCode
@@ -75,10 +66,7 @@ func TestRightsByCertificateName(t *testing.T) {
 			t.Errorf("%s %s with token %q: %d, not %d", c.method, c.path, c.token, got, c.want)
 		}
 	}
-	conn, err := tls.Dial("tcp", p.RESP, conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(tls.Dial("tcp", p.RESP, conf))
 	defer conn.Close()
 	r := newRESPClient(t, conn)
 	for _, c := range [][2]string{
@@ -113,9 +101,7 @@ func TestRightsByCertificateName(t *testing.T) {
 	other.TokenList = []server.Token{
 		{Name: "shop", Certificate: "CN=somebody else", Verbs: []server.Verb{server.VerbIDs}},
 	}
-	if err := p.Reload(other); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.Reload(other))
 	if got := status("GET", "/v1/default/next", "", ""); got != 401 {
 		t.Errorf("a name that was taken away: %d", got)
 	}
@@ -126,18 +112,12 @@ func TestRightsByCertificateName(t *testing.T) {
 func callNext(t *testing.T, p *Process, token, body string) int {
 	t.Helper()
 	url := "http://" + p.HTTP + "/snowfence.v1.IDService/Next"
-	req, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body)))
 	req.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.DefaultClient.Do(req))
 	res.Body.Close()
 	return res.StatusCode
 }
@@ -154,9 +134,7 @@ func TestTokenThatEndsSoon(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "tokens.yaml")
 		text := fmt.Sprintf("tokens:\n  - {name: shop, sha256: %s, until: %s}\n", k.SHA256,
 			k.Until.Format(time.RFC3339))
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, []byte(text), 0o600))
 		ends, err := CheckFiles(Config{Listeners: Listeners{HTTP: "127.0.0.1:0"}, Access: Access{Tokens: file}})
 		if err != nil || (len(ends.Tokens) > 0) != (c.says != "") || len(ends.Endless) != 0 {
 			t.Errorf("%v left: %+v, %v", c.left, ends, err)
@@ -207,14 +185,9 @@ func TestRateWithoutTokens(t *testing.T) {
 	}
 	refused := func() bool { // within ten of any second
 		r := dialRESP(t, p)
-		if _, err := r.c.Write(bytes.Repeat([]byte("SNOWFENCE.NEXT default\r\n"), 1000)); err != nil {
-			t.Fatal(err)
-		}
+		must(r.c.Write(bytes.Repeat([]byte("SNOWFENCE.NEXT default\r\n"), 1000)))
 		for range 1000 {
-			line, err := r.r.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := must(r.r.ReadString('\n'))
 			if strings.HasPrefix(line, "$") {
 				_, _ = r.r.ReadString('\n')
 			}
@@ -230,9 +203,7 @@ func TestRateWithoutTokens(t *testing.T) {
 		t.Errorf("metrics of the admin address are limited: %d", got)
 	}
 	c.Rate = 0
-	if err := p.Reload(c); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.Reload(c))
 	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next?n=1000", ""); code != 200 {
 		t.Errorf("after the rate was taken away: %d, %s", code, body)
 	}

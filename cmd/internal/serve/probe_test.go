@@ -34,9 +34,7 @@ func TestAsk(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), patienceOfTests)
 		defer cancel()
-		if err := p.Stop(ctx); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.Stop(ctx))
 		if err := Probe(t.Context(), c, "/healthz"); err == nil {
 			t.Errorf("%s: alive after its end", name)
 		}
@@ -46,10 +44,7 @@ func TestAsk(t *testing.T) {
 		!strings.Contains(err.Error(), "admin address") {
 		t.Errorf("client certificates: %v", err)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer ln.Close()
 	go func() {
 		for {

@@ -80,9 +80,7 @@ func TestReload(t *testing.T) {
 	ca.lifetime = time.Hour
 	ca.issue(t, c.TLSCert, c.TLSKey)
 	eventually(t, "a good one again", func() bool { return !failed("certificates") })
-	if err := os.WriteFile(c.TLSCert, []byte("half of it"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(c.TLSCert, []byte("half of it"), 0o600))
 	eventually(t, "the metric of a file that cannot be read", func() bool { return failed("certificates") })
 }
 

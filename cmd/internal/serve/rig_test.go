@@ -113,13 +113,8 @@ func (c *cutStore) Swap(ctx context.Context, writes []store.Write) []error {
 func newStore(t *testing.T) *cutStore {
 	t.Helper()
 	st := &cutStore{Store: store.NewMemory()}
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	must(scope.Namespaces(st).Create(t.Context(), "default", s, nil))
 	return st
 }
 
@@ -142,10 +137,7 @@ func start(t *testing.T, c Config, st store.Store) (*Process, *logBuffer) {
 	if c.pollWait == 0 {
 		c.pollWait = 10 * time.Millisecond
 	}
-	p, err := Start(t.Context(), c, st)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(Start(t.Context(), c, st))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patienceOfTests)
 		defer cancel()
@@ -164,22 +156,13 @@ func token(name, secret string, verbs ...server.Verb) server.Token {
 // get asks for a URL with a token, and returns the status and the answer.
 func get(t *testing.T, url, token string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.DefaultClient.Do(req))
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must(io.ReadAll(res.Body))
 	return res.StatusCode, string(body)
 }
 
@@ -195,23 +178,14 @@ type authority struct {
 
 func newAuthority(t *testing.T, name string) *authority {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	about := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must(x509.CreateCertificate(rand.Reader, about, about, key.Public(), key))
+	cert := must(x509.ParseCertificate(der))
 	a := &authority{cert: cert, key: key, dir: t.TempDir()}
 	a.file = filepath.Join(a.dir, "ca.pem")
 	writePEM(t, a.file, "CERTIFICATE", der)
@@ -222,10 +196,7 @@ func newAuthority(t *testing.T, name string) *authority {
 // was there.
 func (a *authority) issue(t *testing.T, certFile, keyFile string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	about := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "somebody"},
 		NotBefore: time.Now().Add(-5 * time.Hour), NotAfter: time.Now().Add(cmp.Or(a.lifetime, time.Hour)),
@@ -234,23 +205,15 @@ func (a *authority) issue(t *testing.T, certFile, keyFile string) {
 			x509.ExtKeyUsageClientAuth,
 		},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, about, a.cert, key.Public(), a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must(x509.CreateCertificate(rand.Reader, about, a.cert, key.Public(), a.key))
+	keyDER := must(x509.MarshalECPrivateKey(key))
 	writePEM(t, certFile, "CERTIFICATE", der)
 	writePEM(t, keyFile, "EC PRIVATE KEY", keyDER)
 }
 
 func writePEM(t *testing.T, file, kind string, der []byte) {
 	t.Helper()
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }
 
 // respClient speaks just enough of the Redis protocol.
@@ -263,10 +226,7 @@ type respClient struct {
 
 func dialRESP(t *testing.T, p *Process) *respClient {
 	t.Helper()
-	c, err := net.Dial("tcp", p.RESP)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(net.Dial("tcp", p.RESP))
 	t.Cleanup(func() { c.Close() })
 	return newRESPClient(t, c)
 }

@@ -17,23 +17,15 @@ func TestRefusalForRoomLosesNoNumber(t *testing.T) {
 	for name, d := range map[string]sequence.Definition{
 		"bills": {Mode: sequence.Dense}, "strict": {Mode: sequence.Strict}, "dated": {Pattern: "{yy}{n}"},
 	} {
-		if err := sequence.Create(t.Context(), st, name, d); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, sequence.Create(t.Context(), st, name, d))
 	}
 	p, _ := start(t, Config{}, st)
 	for _, name := range []string{"bills", "strict", "dated"} {
 		take := func(count string) (int, string) {
-			res, err := http.Post("http://"+p.HTTP+"/snowfence.v1.SequenceService/Next", "application/json",
-				strings.NewReader(`{"name":"`+name+`","count":`+count+`}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := must(http.Post("http://"+p.HTTP+"/snowfence.v1.SequenceService/Next", "application/json",
+				strings.NewReader(`{"name":"`+name+`","count":`+count+`}`)))
 			defer res.Body.Close()
-			body, err := io.ReadAll(res.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := must(io.ReadAll(res.Body))
 			return res.StatusCode, string(body)
 		}
 		for _, want := range []string{"1", "2"} {
@@ -41,9 +33,7 @@ func TestRefusalForRoomLosesNoNumber(t *testing.T) {
 				t.Fatalf("%s: %d %s, want %s", name, code, text, want)
 			}
 			var others server.Caller
-			if err := p.Service().Reserve(&others, server.MostRoom-4*server.RequestRoom); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.Service().Reserve(&others, server.MostRoom-4*server.RequestRoom))
 			if code, text := take("2000"); code != http.StatusTooManyRequests {
 				t.Errorf("%s: numbers without room: %d %.80s", name, code, text)
 			}

@@ -53,10 +53,7 @@ func TestStoreCutOff(t *testing.T) {
 		code, _ := get(t, base+"/readyz", "")
 		return code == http.StatusServiceUnavailable
 	})
-	sp, err := p.Service().Spaces.Find(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must(p.Service().Spaces.Find(t.Context(), "default"))
 	// On a slow machine the grant may be over by now; then nothing is
 	// checked.
 	grant, _ := sp.Own.Status()
@@ -105,13 +102,8 @@ func TestReadyFor(t *testing.T) {
 	if p.Service().Ready(t.Context()) == nil { // what the health service of gRPC says
 		t.Error("the service says something else than the server")
 	}
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	must(scope.Namespaces(st).Create(t.Context(), "orders", s, nil))
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	if len(p.Service().Spaces.List()) != 2 {
 		t.Error("a namespace was opened that was not named")
@@ -149,10 +141,7 @@ func stopWithin(t *testing.T, bound time.Duration) error {
 	fmt.Fprintf(stuck, "GET /v1/default/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	var made int64
 	eventually(t, "the server waits for that client", func() bool { // it is, when it makes no more IDs
-		sp, err := p.Service().Spaces.Find(t.Context(), "default")
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := must(p.Service().Spaces.Find(t.Context(), "default"))
 		before := made
 		made = sp.Made.Load()
 		time.Sleep(20 * time.Millisecond)
@@ -224,10 +213,7 @@ func TestConnectionLimit(t *testing.T) {
 	p, _ := start(t, Config{Listeners: Listeners{Admin: "127.0.0.1:0"}, Limits: Limits{MaxConns: 2}}, newStore(t))
 	var conns []net.Conn
 	dial := func() net.Conn {
-		c, err := net.Dial("tcp", p.HTTP)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(net.Dial("tcp", p.HTTP))
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
@@ -284,10 +270,7 @@ func TestLateRenewal(t *testing.T) {
 // cut off; one that keeps up is not, however long its stream.
 func TestSlowClients(t *testing.T) {
 	p, _ := start(t, Config{Limits: Limits{Slow: time.Second}}, newStore(t))
-	half, err := net.Dial("tcp", p.HTTP)
-	if err != nil {
-		t.Fatal(err)
-	}
+	half := must(net.Dial("tcp", p.HTTP))
 	defer half.Close()
 	fmt.Fprintf(half, "PUT /v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
 	_ = half.SetReadDeadline(time.Now().Add(patienceOfTests))
@@ -295,10 +278,7 @@ func TestSlowClients(t *testing.T) {
 	if err != nil || strings.HasPrefix(string(answer), "HTTP/1.1 2") {
 		t.Errorf("half a body: %q, %v", answer, err)
 	}
-	still, err := net.Dial("tcp", p.HTTP)
-	if err != nil {
-		t.Fatal(err)
-	}
+	still := must(net.Dial("tcp", p.HTTP))
 	defer still.Close()
 	fmt.Fprintf(still, "GET /v1/default/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	eventually(t, "the client that takes nothing is cut off", func() bool { return openHTTP(p) == 0 })
@@ -336,10 +316,7 @@ func openHTTP(p *Process) int64 { return p.service.Meter(server.HTTP).Connection
 // systemd is told that the server is ready, alive, and stops.
 func TestNotify(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
-	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"}))
 	defer c.Close()
 	var mu sync.Mutex
 	heard := map[string]bool{}
@@ -400,18 +377,10 @@ func TestShareOfATokenOverHTTP(t *testing.T) {
 		t.Helper()
 		client := &http.Client{Transport: &http.Transport{}} // each has a connection of its own
 		t.Cleanup(client.CloseIdleConnections)
-		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.HTTP+"/v1/default", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must(http.NewRequestWithContext(t.Context(), "GET", "http://"+p.HTTP+"/v1/default", nil))
 		req.Header.Set("Authorization", "Bearer "+secret)
-		res, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, res.Body); err != nil {
-			t.Fatal(err)
-		}
+		res := must(client.Do(req))
+		must(io.Copy(io.Discard, res.Body))
 		res.Body.Close()
 		return res
 	}

@@ -22,23 +22,14 @@ import (
 // the answer.
 func ask(t *testing.T, method, url, token, body string, header ...string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
 	req.Header.Set("Authorization", "Bearer "+token)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.DefaultClient.Do(req))
 	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(io.ReadAll(res.Body))
 	return res.StatusCode, string(text)
 }
 
@@ -118,10 +109,7 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 func TestServersThatWereKilledAreForgotten(t *testing.T) {
 	st := newStore(t)
 	const hour = 3_600_000
-	now, err := st.Now(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must(st.Now(t.Context()))
 	old := store.Record{
 		Key: store.Key{Namespace: "##servers"}, Nonce: "n", Revision: 1, Label: "killed", At: now.UnixMilli() - hour,
 		Data: `{"id":"x","version":"v0.0.1","since":"2026-01-01T00:00:00Z"}`,
@@ -131,14 +119,8 @@ func TestServersThatWereKilledAreForgotten(t *testing.T) {
 	}
 	start(t, Config{Options: server.Options{Label: "alive"}}, st)
 	eventually(t, "its place is taken", func() bool {
-		l, err := server.ListServers(t.Context(), st)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rs, err := st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(server.ListServers(t.Context(), st))
+		rs := must(st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20))
 		return len(l) == 1 && l[0].Label == "alive" && len(rs) == 1
 	})
 }

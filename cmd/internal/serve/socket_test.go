@@ -21,14 +21,9 @@ func TestSockets(t *testing.T) {
 	dir := t.TempDir()
 	http, redis := filepath.Join(dir, "http"), filepath.Join(dir, "redis")
 	for _, path := range []string{http, http + newSocket} { // servers were killed
-		ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ln := must(net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"}))
 		ln.SetUnlinkOnClose(false)
-		if err := ln.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, ln.Close())
 	}
 	c := Config{Listeners: Listeners{HTTP: "unix:" + http, RESP: "unix:" + redis}}
 	p, _ := start(t, c, newStore(t))
@@ -37,25 +32,16 @@ func TestSockets(t *testing.T) {
 			t.Errorf("%v, %v", info.Mode(), err)
 		}
 	}
-	r, err := remote.Dial([]string{p.HTTP}, &remote.Options{Timeout: patienceOfTests})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(remote.Dial([]string{p.HTTP}, &remote.Options{Timeout: patienceOfTests}))
 	defer r.Close()
-	g, err := r.Open(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(r.Open(t.Context(), nil))
 	if _, err := g.Next(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
-	conn, err := net.Dial("unix", redis)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(net.Dial("unix", redis))
 	defer conn.Close()
 	if got := newRESPClient(t, conn).ask("SNOWFENCE.NEXT default"); !strings.HasPrefix(got, "$") {
 		t.Errorf("the Redis protocol: %s", got)
@@ -72,9 +58,7 @@ func TestSockets(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patienceOfTests)
 	defer cancel()
-	if err := p.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.Stop(ctx))
 	for _, path := range []string{http, redis} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is still there: %v", path, err)
@@ -90,9 +74,7 @@ func TestSockets(t *testing.T) {
 func TestWrongSockets(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, []byte("mine"), 0o600))
 	for path, want := range map[string]string{
 		file:                                 "is no socket",
 		filepath.Join(dir, "none", "s"):      "its folder is missing",

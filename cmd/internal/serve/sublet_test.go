@@ -16,18 +16,10 @@ import (
 func unitStore(t *testing.T) store.Store {
 	t.Helper()
 	st := newStore(t)
-	l, err := snowfence.ParseLayout("time=40,node=14,seq=9,epoch=2025-01-01,tick=1ms")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("time=40,node=14,seq=9,epoch=2025-01-01,tick=1ms"))
+	s := must(snowfence.NewScheme(l))
 	o := &scope.NamespaceOptions{Unit: 64}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "many", s, o); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "many", s, o))
 	return st
 }
 
@@ -37,22 +29,13 @@ func TestHoldersOfALessorThatIsGone(t *testing.T) {
 	st := unitStore(t)
 	a, _ := start(t, Config{}, st)
 	b, _ := start(t, Config{}, st)
-	c, err := remote.Dial([]string{"http://" + a.HTTP, "http://" + b.HTTP}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Scheme(t.Context(), "many")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(remote.Dial([]string{"http://" + a.HTTP, "http://" + b.HTTP}, nil))
+	s := must(c.Scheme(t.Context(), "many"))
 	holders := 3000
 	if testing.Short() {
 		holders = 100
 	}
-	ls, err := c.Leases(t.Context(), "many", s, holders, &lease.Options{TTL: 6 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ls := must(c.Leases(t.Context(), "many", s, holders, &lease.Options{TTL: 6 * time.Second}))
 	var mu sync.Mutex
 	seen := map[snowfence.ID]bool{}
 	make100 := func(g *snowfence.Generator) {
@@ -68,9 +51,7 @@ func TestHoldersOfALessorThatIsGone(t *testing.T) {
 	}
 	gens, nodes := make([]*snowfence.Generator, holders), map[int64]bool{}
 	for i, l := range ls {
-		if gens[i], err = l.Generator(snowfence.Config{MaxWait: patienceOfTests}); err != nil {
-			t.Fatal(err)
-		}
+		gens[i] = must(l.Generator(snowfence.Config{MaxWait: patienceOfTests}))
 		defer gens[i].Close()
 		nodes[l.Status().Grant.Node] = true
 		make100(gens[i])

@@ -36,10 +36,7 @@ func TestCertificates(t *testing.T) {
 		if by != nil {
 			c, k := filepath.Join(by.dir, "client.pem"), filepath.Join(by.dir, "client-key.pem")
 			by.issue(t, c, k)
-			pair, err := tls.LoadX509KeyPair(c, k)
-			if err != nil {
-				t.Fatal(err)
-			}
+			pair := must(tls.LoadX509KeyPair(c, k))
 			conf.Certificates = []tls.Certificate{pair}
 		}
 		return &http.Client{Transport: &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true}}
@@ -59,10 +56,7 @@ func TestCertificates(t *testing.T) {
 		return res.TLS.PeerCertificates[0].SerialNumber.String(), nil
 	}
 	known := client(ca)
-	first, err := serial(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(serial(known))
 	for name, c := range map[string]*http.Client{"no certificate": client(nil), "another authority": client(others)} {
 		if _, err := serial(c); err == nil {
 			t.Errorf("%s was let in", name)
@@ -75,9 +69,7 @@ func TestCertificates(t *testing.T) {
 		}
 		c.Close()
 	}
-	if err := os.WriteFile(cert, []byte("half of it"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(cert, []byte("half of it"), 0o600))
 	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), "cannot be used") })
 	for range 3 {
 		looks := p.lastCheck.Load()
@@ -104,9 +96,7 @@ func TestTokensReload(t *testing.T) {
 			fmt.Fprintf(&b, "  - {name: %s, sha256: %s, verbs: %s}\n", k.Name, k.SHA256,
 				strings.ReplaceAll(fmt.Sprint(k.Verbs), " ", ","))
 		}
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, []byte(b.String()), 0o600))
 	}
 	write(token("a", "secret-a", server.VerbIDs), token("b", "secret-b", server.VerbRead))
 	fixed := []server.Token{token("c", "secret-c", server.VerbIDs)}
@@ -138,9 +128,7 @@ func TestTokensReload(t *testing.T) {
 	if got := c.ask("SNOWFENCE.NEXT default"); !strings.HasPrefix(got, ":") && !strings.HasPrefix(got, "$") {
 		t.Fatal(got)
 	}
-	if err := os.WriteFile(file, []byte("tokens: [{name: a}]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, []byte("tokens: [{name: a}]"), 0o600))
 	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), "cannot be read") })
 	if got := status("secret-a"); got != 200 {
 		t.Errorf("a broken file took tokens away: %d", got)
@@ -193,25 +181,17 @@ func TestSilentClients(t *testing.T) {
 	}, newStore(t))
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.cert)
-	known, err := tls.Dial("tcp", p.RESP, &tls.Config{RootCAs: roots})
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := must(tls.Dial("tcp", p.RESP, &tls.Config{RootCAs: roots}))
 	defer known.Close()
 	for _, address := range []string{p.HTTP, p.RESP} {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(net.Dial("tcp", address))
 		defer c.Close()
 		_ = c.SetReadDeadline(time.Now().Add(patienceOfTests))
 		if _, err := io.ReadAll(c); err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: a silent client stays", address)
 		}
 	}
-	if _, err := known.Write([]byte("PING\r\n")); err != nil {
-		t.Fatal(err)
-	}
+	must(known.Write([]byte("PING\r\n")))
 	if line, err := bufio.NewReader(known).ReadString('\n'); err != nil || !strings.HasPrefix(line, "+PONG") {
 		t.Errorf("%q %v", line, err)
 	}

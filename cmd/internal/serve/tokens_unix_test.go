@@ -12,9 +12,7 @@ import (
 // writer.
 func TestTokensFromPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Mkfifo(pipe, 0o600))
 	if _, err := ReadTokens(pipe); err == nil {
 		t.Error("a pipe was read")
 	}

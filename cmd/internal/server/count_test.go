@@ -19,19 +19,12 @@ import (
 // of them.
 func TestVetoedNodesCount(t *testing.T) {
 	st := store.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	few := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 4}}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "n", s, few); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "n", s, few))
 	service := newService(t, st, Options{})
 	for node := range int64(3) {
-		if _, err := scope.Namespaces(st).Veto(t.Context(), "n", node, "its rack is on fire"); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Veto(t.Context(), "n", node, "its rack is on fire"))
 	}
 	n, err := service.Views.CountNodes(t.Context(), "n")
 	if err != nil || n.Held != 3 || n.Leasable != 4 {
@@ -53,26 +46,18 @@ func TestUnitsCountTheirNodes(t *testing.T) {
 			return err
 		}
 		inner := int64(500)
-		if err := take(wire.Request{Node: &inner}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, take(wire.Request{Node: &inner}))
 		time.Sleep(time.Minute)
-		if _, err := scope.Namespaces(st).Change(t.Context(), "n", nil, &scope.NamespaceOptions{Unit: 8}); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Change(t.Context(), "n", nil, &scope.NamespaceOptions{Unit: 8}))
 		time.Sleep(time.Minute)
-		if err := errors.Join(take(wire.Request{Nodes: 8}), take(wire.Request{Nodes: 8})); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(take(wire.Request{Nodes: 8}), take(wire.Request{Nodes: 8})))
 		if n, err := s.Views.CountNodes(t.Context(), "n"); err != nil || n.Held != 16 || n.Owners["shop"] != 16 {
 			t.Errorf("%+v, %v", n, err)
 		}
 		if err := take(wire.Request{Nodes: 8}); KindOf(err) != TooMuch {
 			t.Errorf("24 nodes with a limit of 20: %v", err)
 		}
-		if err := take(wire.Request{}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, take(wire.Request{}))
 		if n, err := s.Views.CountNodes(t.Context(), "n"); err != nil || n.Held != 24 || n.Owners["shop"] != 17 {
 			t.Errorf("with a node of a unit of the server: %+v, %v", n, err)
 		}

@@ -23,15 +23,10 @@ func TestKinds(t *testing.T) {
 		_, _, err := s.Leases.Acquire(ctx, Open().Anyone(), name, o)
 		return err
 	}
-	sp, err := s.Spaces.Find(ctx, "n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must(s.Spaces.Find(ctx, "n"))
 	node, far := int64(3), int64(5000)
 	for _, name := range []string{"n", "few"} {
-		if err := acquire(name, wire.Request{Label: "a", Node: &node}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, acquire(name, wire.Request{Label: "a", Node: &node}))
 	}
 	space := func(name string) error { _, err := s.Spaces.Find(ctx, name); return err }
 	create := func(name, layout string, first, last int64) error {
@@ -59,24 +54,15 @@ func TestKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Leases.Release(ctx, ticket, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := create("narrow", "twitter", 30, 63); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Leases.Release(ctx, ticket, 0))
+	noError(t, create("narrow", "twitter", 30, 63))
 	low := snowfence.NodeRange{Until: 30}
 	_, badTicket := ReadTicket([]byte("{}"))
 	_, badTime := ParseTime("yesterday")
 	_, badID := sp.Decode(-1)
 	_, _, backwards := sp.Ranges(time.Unix(2, 0), time.Unix(1, 0), nil)
-	if err := create("scattered", "scatter=2,time=41,node=10,seq=10", 0, 0); err != nil {
-		t.Fatal(err)
-	}
-	scattered, err := s.Spaces.Find(ctx, "scattered")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, create("scattered", "scatter=2,time=41,node=10,seq=10", 0, 0))
+	scattered := must(s.Spaces.Find(ctx, "scattered"))
 	_, _, absent := scattered.Ranges(time.Unix(1, 0), time.Unix(2, 0), map[string]int64{"tag": 1})
 	for _, c := range []struct {
 		what string
@@ -131,15 +117,20 @@ func TestKinds(t *testing.T) {
 
 // docs/reference/errors.md says what each kind becomes on each wire.
 func TestPageOfErrors(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/reference/errors.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../../../docs/reference/errors.md"))
 	for k := range kinds {
 		want := fmt.Sprintf(" | %d | `%s` | `%s` |\n", k.Status(), k.Code(), k.Word())
 		_, row, ok := strings.Cut(string(page), "| `"+k.Name()+"` | ")
 		if row, _, _ = strings.Cut(row, "\n"); !ok || !strings.HasSuffix(row+"\n", want) {
 			t.Errorf("%s is%sand the page says %s", k.Name(), want, row)
 		}
+	}
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -62,10 +62,7 @@ func scripted(t *testing.T, names ...string) (*script, *Service) {
 // on.
 func leased(t *testing.T, s *Service, namespace string, node int64, label string, ttl time.Duration) store.Record {
 	t.Helper()
-	v, err := s.Views.newView(t.Context(), namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(s.Views.newView(t.Context(), namespace))
 	now := v.Layout.TickOf(s.now())
 	return store.Record{
 		Key: store.Key{Namespace: namespace, Node: node}, Nonce: rand.Text(), Revision: 1,
@@ -78,10 +75,7 @@ func leased(t *testing.T, s *Service, namespace string, node int64, label string
 func put(t *testing.T, st *script, rs ...store.Record) {
 	t.Helper()
 	for _, r := range rs {
-		old, err := st.Store.Get(context.Background(), []store.Key{r.Key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := must(st.Store.Get(context.Background(), []store.Key{r.Key}))
 		errs := st.Store.Swap(context.Background(), []store.Write{{Old: old[0].Nonce, New: r}})
 		if errs[0] != nil {
 			t.Fatal(errs[0])

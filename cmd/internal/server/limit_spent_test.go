@@ -34,9 +34,7 @@ func spend(t *testing.T, limit int, unit int64) {
 	afterEpoch()
 	st := newStore(t)
 	o := &scope.NamespaceOptions{Unit: unit, Nodes: snowfence.NodeRange{Until: 128}}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), o); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), o))
 	s, id := newService(t, st, Options{}), limited(t, limit, VerbLease)
 	take := func(r wire.Request, used func(wire.Lease) int64) error {
 		r.Label, r.Attempt = "x", rand.Text()
@@ -87,9 +85,7 @@ func spend(t *testing.T, limit int, unit int64) {
 		time.Sleep(15 * time.Second)
 	}
 	for range 40 { // what was not used counts for nobody
-		if err := take(wire.Request{}, func(l wire.Lease) int64 { return l.Grant.From }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, take(wire.Request{}, func(l wire.Lease) int64 { return l.Grant.From }))
 	}
 }
 
@@ -108,10 +104,8 @@ func TestUsersOfAHostHaveAQuarterOfAUnit(t *testing.T) {
 func share(t *testing.T, unit int64) {
 	afterEpoch()
 	st := newStore(t)
-	if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"),
-		&scope.NamespaceOptions{Unit: unit}); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"),
+		&scope.NamespaceOptions{Unit: unit}))
 	s, a := newService(t, st, Options{}), NewHostAuth(int(unit/4))
 	for range 2 {
 		for user := range uint32(3) {

@@ -21,20 +21,13 @@ import (
 func limited(t *testing.T, nodes int, v Verb) *Identity {
 	t.Helper()
 	a := tokensOf(t, Token{Name: "shop", SHA256: sum("1"), Verbs: []Verb{v}, Nodes: nodes})
-	id, err := a.Identify("1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return must(a.Identify("1"))
 }
 
 // heldIn returns how many nodes of the namespace n are held.
 func heldIn(t *testing.T, s *Service) (n int) {
 	t.Helper()
-	v, err := s.Views.Read(t.Context(), "n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(s.Views.Read(t.Context(), "n"))
 	for _, l := range v.Leases {
 		if l.Held {
 			n++
@@ -151,9 +144,7 @@ func TestLeasesOfClientsAreInTheLogOnceAMinute(t *testing.T) {
 		if i == 3 {
 			now = now.Add(refusalInterval)
 		}
-		if err := hold(t, s, limited(t, 9, VerbLease), fmt.Sprint("program-", i)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, hold(t, s, limited(t, 9, VerbLease), fmt.Sprint("program-", i)))
 	}
 	if got := text.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "others=2") {
 		t.Errorf("four leases in two minutes:\n%s", got)

@@ -129,9 +129,7 @@ func TestLoweredLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := takeNode(t.Context(), t, s, id, 7); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, takeNode(t.Context(), t, s, id, 7))
 	auth(1).Replace(before)
 	if err := renew(); err != nil {
 		t.Errorf("a renewal in time: %v", err)

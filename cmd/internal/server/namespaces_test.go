@@ -43,15 +43,10 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	if err != nil || !made.Made {
 		t.Fatal(made.Made, err)
 	}
-	if _, err := s.one(ctx, "hand"); err != nil {
-		t.Fatal(err)
-	}
+	must(s.one(ctx, "hand"))
 	record := func() string {
 		t.Helper()
-		rs, err := st.Get(ctx, []store.Key{{Namespace: "hand", Node: store.NamespaceNode}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rs := must(st.Get(ctx, []store.Key{{Namespace: "hand", Node: store.NamespaceNode}}))
 		return rs[0].Data
 	}
 	before := record()
@@ -69,10 +64,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 			t.Errorf("a change that names %s: %v", what, err)
 		}
 	}
-	sp, err := s.Spaces.Find(ctx, "hand")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must(s.Spaces.Find(ctx, "hand"))
 	for what, m := range map[string]*pb.ChangeNamespaceRequest{
 		"the layout that it has": {Name: "hand", Layout: "twitter"},
 		"its last node":          {Name: "hand", LastNode: &last}, "all of it": hand,
@@ -178,14 +170,10 @@ func TestRoomForNamespaces(t *testing.T) {
 	}
 	s := newService(t, st, Options{Spaces: 2})
 	for i := range 6 {
-		if _, err := s.Spaces.Find(t.Context(), "n"+strconv.Itoa(i)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Spaces.Find(t.Context(), "n"+strconv.Itoa(i)))
 	}
 	for i := range 2 {
-		if _, err := s.one(t.Context(), "n"+strconv.Itoa(i)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.one(t.Context(), "n"+strconv.Itoa(i)))
 	}
 	if _, err := s.Spaces.Find(t.Context(), "n2"); KindOf(err) != TooMuch {
 		t.Errorf("a third namespace: %v", err)
@@ -200,9 +188,7 @@ func TestRoomForNamespaces(t *testing.T) {
 func TestDeleteInUse(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{Label: "same"})
-	if _, err := s.one(t.Context(), "n"); err != nil {
-		t.Fatal(err)
-	}
+	must(s.one(t.Context(), "n"))
 	granted, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "same"})
 	ticket := granted.Lease
 	if err != nil {
@@ -211,9 +197,7 @@ func TestDeleteInUse(t *testing.T) {
 	if _, err := s.Management.DeleteNamespace(t.Context(), deleteN); KindOf(err) != Refused {
 		t.Errorf("deleted while a process of the same label holds a node: %v", err)
 	}
-	if err := s.Leases.Release(t.Context(), ticket, ticket.Grant.From); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Leases.Release(t.Context(), ticket, ticket.Grant.From))
 	if _, err := s.Management.DeleteNamespace(t.Context(), deleteN); err != nil {
 		t.Error(err)
 	}
@@ -224,9 +208,7 @@ func TestOneNodeOfTheLeases(t *testing.T) {
 	st := newStore(t, "orders")
 	s := newService(t, st, Options{})
 	for node := range int64(3) {
-		if _, err := scope.Namespaces(st).Veto(t.Context(), "orders", node, "test"); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Veto(t.Context(), "orders", node, "test"))
 	}
 	for _, c := range []struct {
 		node  int64
@@ -239,4 +221,12 @@ func TestOneNodeOfTheLeases(t *testing.T) {
 			t.Errorf("%v: %v, %v", m, l, err)
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -44,10 +44,7 @@ func TestReserve(t *testing.T) {
 
 // A stream waits for its rate, and its token's other requests do not.
 func TestStreamLeavesItsTokenOthers(t *testing.T) {
-	a, err := NewAuth([]Token{{Name: "shop", SHA256: strings.Repeat("1", 64), Rate: 0.001, Burst: 10}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(NewAuth([]Token{{Name: "shop", SHA256: strings.Repeat("1", 64), Rate: 0.001, Burst: 10}}))
 	ctx, cancel := context.WithCancel(t.Context())
 	id := a.tokens[0]
 	if n, err := id.Pace(ctx, 1000); n != 5 || err != nil {

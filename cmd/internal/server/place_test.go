@@ -61,12 +61,9 @@ func TestOneTokenLeavesPlaces(t *testing.T) {
 		}
 		p.Leave()
 	}
-	a, err := NewAuth([]Token{
+	a := must(NewAuth([]Token{
 		{Name: "shop", SHA256: strings.Repeat("1", 64)}, {Name: "cart", SHA256: strings.Repeat("2", 64)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	shop, cart := a.tokens[0], a.tokens[1]
 	own := 0
 	for range most {

@@ -81,24 +81,15 @@ func newStore(t *testing.T, names ...string) *slowStore {
 
 func scheme(t *testing.T, layout string) *snowfence.Scheme {
 	t.Helper()
-	l, err := snowfence.ParseLayout(layout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	l := must(snowfence.ParseLayout(layout))
+	return must(snowfence.NewScheme(l))
 }
 
 func create(t *testing.T, st store.Store, name, layout string) {
 	t.Helper()
-	if _, err := scope.Namespaces(st).Create(t.Context(), name, scheme(t, layout), &scope.NamespaceOptions{
+	must(scope.Namespaces(st).Create(t.Context(), name, scheme(t, layout), &scope.NamespaceOptions{
 		MaxTTL: 10 * time.Minute,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func newService(t *testing.T, st store.Store, o Options) *Service {
@@ -133,10 +124,7 @@ func until(t *testing.T, what string, ok func() bool) {
 // held returns how many nodes of a namespace are held.
 func held(t *testing.T, st store.Store, name string) (n int) {
 	t.Helper()
-	rs, err := scope.Namespaces(st).Leases(context.Background(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rs := must(scope.Namespaces(st).Leases(context.Background(), name))
 	for _, r := range rs {
 		if r.Holder != "" {
 			n++

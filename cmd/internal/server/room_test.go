@@ -14,12 +14,8 @@ func TestListsReserveBeforeTheyRead(t *testing.T) {
 	st.Absent(errors.New("the store was asked"))
 	s := newService(t, st, Options{})
 	other := &Caller{From: "192.0.2.1:1"}
-	if err := s.Reserve(other, MostRoom*3/4); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reserve(&Caller{}, MostRoom/5); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Reserve(other, MostRoom*3/4))
+	noError(t, s.Reserve(&Caller{}, MostRoom/5))
 	ctx := WithCaller(t.Context(), &Caller{Identity: Open().Anyone()})
 	list := func() map[string]error {
 		_, namespaces := s.Management.ListNamespaces(ctx, &pb.ListNamespacesRequest{})

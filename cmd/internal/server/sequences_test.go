@@ -19,9 +19,7 @@ import (
 // numbered makes a sequence.
 func numbered(t *testing.T, st store.Store, name string, d sequence.Definition) {
 	t.Helper()
-	if err := sequence.Create(t.Context(), st, name, d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sequence.Create(t.Context(), st, name, d))
 }
 
 // takes fails the test unless a take of n numbers begins with first.
@@ -265,9 +263,7 @@ func TestSequenceIsDeletedAndComesBack(t *testing.T) {
 		numbered(t, st, "orders", sequence.Definition{Mode: sequence.Strict})
 		s := newService(t, st, Options{})
 		s.takes(t, "orders", 10, 1)
-		if err := sequence.Delete(t.Context(), st, "orders"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, sequence.Delete(t.Context(), st, "orders"))
 		s.refuses(t, "orders", 1, NoSequence, "it was deleted")
 		numbered(t, st, "orders", sequence.Definition{Mode: sequence.Strict})
 		time.Sleep(failureTTL)
@@ -291,10 +287,7 @@ func TestManySequences(t *testing.T) {
 			s.takes(t, fmt.Sprint("s", i), 1, 1)
 			time.Sleep(time.Second)
 		}
-		old, err := s.Sequences.Find(t.Context(), "s0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := must(s.Sequences.Find(t.Context(), "s0"))
 		s.refuses(t, "s3", 1, TooMuch, "3 sequences")
 		time.Sleep(unusedAfter - 2*time.Second)
 		s.takes(t, "s3", 1, 1)
@@ -350,10 +343,7 @@ func TestRightsToNumbers(t *testing.T) {
 	numbered(t, st, "shop.orders", sequence.Definition{})
 	s := newService(t, st, Options{})
 	sum := strings.Repeat("00", 32)
-	a, err := NewAuth([]Token{{Name: "shop", SHA256: sum, Namespaces: []string{"shop.*"}, Rate: 0.001, Burst: 10}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(NewAuth([]Token{{Name: "shop", SHA256: sum, Namespaces: []string{"shop.*"}, Rate: 0.001, Burst: 10}}))
 	id := a.tokens[0]
 	for n, want := range []struct {
 		name string
@@ -380,10 +370,7 @@ func TestStatusOfASequence(t *testing.T) {
 		st := newKeyStore()
 		numbered(t, st, "orders", sequence.Definition{Max: new(int64(100_000))})
 		s := newService(t, st, Options{})
-		sq, err := s.Sequences.Find(t.Context(), "orders")
-		if err != nil {
-			t.Fatal(err)
-		}
+		sq := must(s.Sequences.Find(t.Context(), "orders"))
 		if got := sq.Status(); got.Given || got.Rate != 0 || !math.IsInf(got.Reserve, 1) || !math.IsInf(got.Ends, 1) {
 			t.Errorf("%+v", got)
 		}

@@ -80,17 +80,9 @@ func TestRecordIsAWitness(t *testing.T) {
 // has forgotten.
 func TestServerLooksBeforeItGrants(t *testing.T) {
 	st := store.NewMemory()
-	l, err := snowfence.ParseLayout("snowfence")
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme, nil); err != nil {
-		t.Fatal(err)
-	}
+	l := must(snowfence.ParseLayout("snowfence"))
+	scheme := must(snowfence.NewScheme(l))
+	must(scope.Namespaces(st).Create(t.Context(), "n", scheme, nil))
 	s := New(st, Options{Label: "a"})
 	a := &announcer{servers: s.Servers}
 	a.writeIfDue(t.Context())
@@ -106,10 +98,7 @@ func TestServerLooksBeforeItGrants(t *testing.T) {
 	acquire()
 	var backup []store.Record
 	for _, n := range []string{"n", store.Servers} {
-		rs, err := st.List(t.Context(), n, snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rs := must(st.List(t.Context(), n, snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}, 100))
 		backup = append(backup, rs...)
 	}
 	a.next = time.Time{}

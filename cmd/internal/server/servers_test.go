@@ -36,19 +36,13 @@ func announce(ctx context.Context, st store.Store, n int) (stop func()) {
 // records returns how many records of servers a store keeps.
 func records(t *testing.T, st store.Store) int {
 	t.Helper()
-	rs, err := st.List(t.Context(), store.Servers, snowfence.NodeRange{Until: 1 << 40}, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rs := must(st.List(t.Context(), store.Servers, snowfence.NodeRange{Until: 1 << 40}, 1<<20))
 	return len(rs)
 }
 
 func known(t *testing.T, st store.Store) int {
 	t.Helper()
-	l, err := ListServers(t.Context(), st)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(ListServers(t.Context(), st))
 	return len(l)
 }
 
@@ -206,9 +200,7 @@ func TestServersThatAreNotWell(t *testing.T) {
 			t.Errorf("well: %v", one)
 		}
 		for node := range int64(1024) {
-			if _, err := scope.Namespaces(st).Veto(t.Context(), "orders", node, "test"); err != nil {
-				t.Fatal(err)
-			}
+			must(scope.Namespaces(st).Veto(t.Context(), "orders", node, "test"))
 		}
 		time.Sleep(6 * time.Second)
 		s.SetReady(func() error { return errDeaf })

@@ -21,9 +21,7 @@ import (
 func TestStoreAway(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{})
-	if _, err := s.one(t.Context(), "n"); err != nil {
-		t.Fatal(err)
-	}
+	must(s.one(t.Context(), "n"))
 	st.fail(errors.New("away"))
 	if _, err := s.Management.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{
 		Name:   "n",
@@ -118,18 +116,12 @@ func TestChangedElsewhere(t *testing.T) {
 	a, b := newService(t, st, Options{TTL: 60 * time.Millisecond}), newService(t, st, Options{})
 	var past atomic.Int64
 	a.now = func() time.Time { return time.Now().Add(time.Duration(past.Load())) }
-	if _, err := a.one(t.Context(), "n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Spaces.Find(t.Context(), "m"); err != nil {
-		t.Fatal(err)
-	}
+	must(a.one(t.Context(), "n"))
+	must(a.Spaces.Find(t.Context(), "m"))
 	const wide = "time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
 	for _, name := range []string{"n", "m"} {
 		change := &pb.ChangeNamespaceRequest{Name: name, Layout: wide}
-		if _, err := b.Management.ChangeNamespace(t.Context(), change); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Management.ChangeNamespace(t.Context(), change))
 	}
 	past.Store(int64(schemeTTL))
 	for _, name := range []string{"n", "m"} {

@@ -22,10 +22,7 @@ func TestWithinOfAServer(t *testing.T) {
 		"datacenter=7,worker=9": {233, 233}, "30-33": {30, 33},
 	} {
 		s := newService(t, st, Options{Within: within})
-		id, err := s.one(t.Context(), "zones")
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(s.one(t.Context(), "zones"))
 		if node := int64(id) >> 12 & 1023; node < nodes[0] || node > nodes[1] {
 			t.Errorf("%s: node %d", within, node)
 		}
@@ -45,26 +42,19 @@ func TestWithinOfAServer(t *testing.T) {
 func TestShorterBlock(t *testing.T) {
 	const ttl = 10 * time.Minute // no lease ends, however slow the machine is
 	st := newStore(t, "n")
-	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	for first := int64(0); first < 1024; first += 16 { // of each 16, the first 4 stay free and the last 8
 		node := first + 4
 		r := wire.Request{Node: &node, Label: "other", TTL: ttl}
-		if _, err := lease.Serve(st, scheme, nil).Acquire(t.Context(), "n", r); err != nil {
-			t.Fatal(err)
-		}
+		must(lease.Serve(st, scheme, nil).Acquire(t.Context(), "n", r))
 	}
-	_, err = newService(t, st, Options{Block: 16, TTL: ttl}).one(t.Context(), "n")
+	_, err := newService(t, st, Options{Block: 16, TTL: ttl}).one(t.Context(), "n")
 	if !errors.As(err, new(*lease.TakenError)) {
 		t.Errorf("16 nodes, asked for: %v", err)
 	}
 	for range 64 {
 		s := newService(t, st, Options{TTL: ttl})
-		if _, err := s.one(t.Context(), "n"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.one(t.Context(), "n"))
 	}
 	if n := held(t, st, "n"); n != 64+64*8 {
 		t.Errorf("%d nodes are held", n)

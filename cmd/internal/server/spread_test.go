@@ -30,10 +30,7 @@ func TestSpreadOfANamespace(t *testing.T) {
 			all := map[int64]bool{}
 			for range 200 {
 				time.Sleep(time.Millisecond)
-				id, err := s.one(t.Context(), name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				id := must(s.one(t.Context(), name))
 				all[int64(id)%16] = true
 			}
 			return len(all)

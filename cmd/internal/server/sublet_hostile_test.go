@@ -109,9 +109,7 @@ func TestHostileSubleases(t *testing.T) {
 			t.Errorf("%+v after %+v", next.Grant, last.Grant)
 		}
 
-		if err := s.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Close(t.Context()))
 		again := newService(t, st, Options{}) // another life
 		if renewed, released := send(again, beside.Ticket, 0); renewed != Elsewhere || released != Elsewhere {
 			t.Errorf("of an earlier life: %v, %v", renewed, released)

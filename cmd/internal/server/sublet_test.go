@@ -20,9 +20,7 @@ func inUnits(t *testing.T) *slowStore {
 	t.Helper()
 	st := newStore(t)
 	o := &scope.NamespaceOptions{Unit: 8, MaxTTL: 90 * time.Second}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), o); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), o))
 	return st
 }
 
@@ -111,11 +109,7 @@ func TestSingleNodesAreSublet(t *testing.T) {
 
 func leasesOf(t *testing.T, st store.Store) []store.Record {
 	t.Helper()
-	rs, err := scope.Namespaces(st).Leases(t.Context(), "n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rs
+	return must(scope.Namespaces(st).Leases(t.Context(), "n"))
 }
 
 // A server counts the nodes that it sublets against the limit of a token,
@@ -140,13 +134,8 @@ func TestLimitOfSubleases(t *testing.T) {
 		if _, err := take(second, id); err != nil {
 			t.Errorf("at another server: %v", err)
 		}
-		if err := s.Leases.Release(t.Context(), all[0], all[0].Grant.From); err != nil {
-			t.Fatal(err)
-		}
-		l, err := take(s, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Leases.Release(t.Context(), all[0], all[0].Grant.From))
+		l := must(take(s, id))
 		time.Sleep(time.Minute) // all have ended
 		for range 2 {
 			if _, err := take(s, id); err != nil {
@@ -173,9 +162,7 @@ func TestSubleasesFollowTheNamespace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := scope.Namespaces(st).Change(t.Context(), "n", nil, &scope.NamespaceOptions{Unit: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must(scope.Namespaces(st).Change(t.Context(), "n", nil, &scope.NamespaceOptions{Unit: 1}))
 		time.Sleep(10 * time.Second)
 		if _, _, err := s.Leases.Renew(t.Context(), id, g.Lease, rand.Text()); KindOf(err) != Lost {
 			t.Errorf("after a change of unit: %v", err)

@@ -37,10 +37,7 @@ func TestTags(t *testing.T) {
 		tag int64
 		why string
 	}{"plain": {0, "leave tag out"}, "tagged": {8, "from 0 to 7"}, "last": {-1, "from 0 to 7"}} {
-		sp, err := s.Spaces.Find(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := must(s.Spaces.Find(t.Context(), name))
 		o := Order{Namespace: name, Count: 10, Tag: &c.tag}
 		_, runs := s.IDs.Runs(t.Context(), caller, o)
 		_, past := s.IDs.Backfill(t.Context(), caller, o, time.Now(), 0)
@@ -55,10 +52,7 @@ func TestTags(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"tagged", "last"} {
-		sp, err := s.Spaces.Find(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := must(s.Spaces.Find(t.Context(), name))
 		seen := map[snowfence.ID]bool{}
 		check := func(ids []snowfence.ID, tag int64) {
 			for _, id := range ids {
@@ -74,14 +68,9 @@ func TestTags(t *testing.T) {
 			o := Order{Namespace: name, Tag: &tag}
 			for _, o.Count = range []int64{1, 300} {
 				use := func(ids []snowfence.ID) { check(ids, tag) }
-				if err := s.IDs.Batch(t.Context(), caller, o, use); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, s.IDs.Batch(t.Context(), caller, o, use))
 			}
-			runs, err := s.IDs.Runs(t.Context(), caller, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			runs := must(s.IDs.Runs(t.Context(), caller, o))
 			for _, r := range runs {
 				for id := range r.All() {
 					check([]snowfence.ID{id}, tag)
