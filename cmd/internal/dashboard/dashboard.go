@@ -13,6 +13,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/rest"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/view"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // Config is the content of a dashboard, and its audience.
@@ -85,6 +86,17 @@ func (d *Dashboard) authorize(r *http.Request, namespace string) (*server.Identi
 		return nil, err
 	}
 	return id, id.Authorize(server.VerbRead, namespace, 1)
+}
+
+// authorizeNamespace is authorize for a namespace that there is.
+func (d *Dashboard) authorizeNamespace(r *http.Request, name string) (*server.Identity, error) {
+	id, err := d.authorize(r, name)
+	if err == nil {
+		ctx, cancel := server.WithStoreTimeout(r.Context())
+		defer cancel()
+		_, err = d.cfg.Service.Management.ShowNamespace(ctx, &pb.ShowNamespaceRequest{Name: name})
+	}
+	return id, err
 }
 
 // checkAgain is authorize for a running stream, and counts nothing: its

@@ -13,7 +13,6 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/view"
-	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -202,11 +201,8 @@ type cells struct {
 // the map of its nodes, at first all of it.
 func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("namespace")
-	id, err := d.authorize(r, name)
+	id, err := d.authorizeNamespace(r, name)
 	if err != nil {
-		return err
-	}
-	if _, err := d.cfg.Service.Management.ShowNamespace(r.Context(), &pb.ShowNamespaceRequest{Name: name}); err != nil {
 		return err
 	}
 	s, done, err := d.openStream(w, r, id)

@@ -87,6 +87,14 @@ func method[Req, Res any, Q message[Req], A message[Res]](
 		Procedure: procedure, Verb: verb, New: func() proto.Message { return Q(new(Req)) },
 		Descriptor: services.ByName(protoreflect.Name(service)).Methods().ByName(protoreflect.Name(name)),
 	}
+	if verb != "" { // it asks the store, and does nothing else
+		asks := do
+		do = func(ctx context.Context, in *Req) (*Res, error) {
+			ctx, cancel := server.WithStoreTimeout(ctx)
+			defer cancel()
+			return asks(ctx, in)
+		}
+	}
 	m.do = func(ctx context.Context, in proto.Message) (proto.Message, error) {
 		out, err := do(ctx, in.(Q))
 		if err != nil {

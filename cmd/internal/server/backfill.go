@@ -49,7 +49,7 @@ func (b *backfills) open(ctx context.Context, sp *Space, node int64) (*backfill.
 // Backfill makes n IDs for a time gone by, of a node without a holder, with
 // a tag that was checked.
 func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64, tag *int64) ([]snowfence.ID, error) {
-	ctx, cancel := withStoreTimeout(ctx)
+	ctx, cancel := WithStoreTimeout(ctx)
 	defer cancel()
 	b, err := sp.backfills.open(ctx, sp, node)
 	if err != nil {

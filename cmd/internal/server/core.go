@@ -61,6 +61,7 @@ const storeTimeout = 10 * time.Second
 
 var errStoreTimeout = fmt.Errorf("the store did not answer in %v: %w", storeTimeout, context.DeadlineExceeded)
 
-func withStoreTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+// WithStoreTimeout bounds the store's part of a request.
+func WithStoreTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, storeTimeout, errStoreTimeout)
 }

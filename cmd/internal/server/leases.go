@@ -107,7 +107,7 @@ func checkEarlier(earlier []string) error {
 }
 
 func (s *Leases) acquireNode(ctx context.Context, namespace string, r wire.Request) (Granted, *Space, error) {
-	ctx, cancel := withStoreTimeout(ctx)
+	ctx, cancel := WithStoreTimeout(ctx)
 	defer cancel()
 	return withSpace(ctx, s.spaces, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
 		// What may be refused comes first: a node that the caller cannot
@@ -181,7 +181,7 @@ func boundedFor(ctx context.Context, l wire.Lease) (context.Context, context.Can
 	if l.Lessor != "" {
 		return ctx, func() {}
 	}
-	return withStoreTimeout(ctx)
+	return WithStoreTimeout(ctx)
 }
 
 // withSpace does something with a namespace, and once more if its layout

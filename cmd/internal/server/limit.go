@@ -153,7 +153,7 @@ func (s *Leases) keepWithin(
 func (s *Leases) takeBackTicket(
 	ctx context.Context, sp *Space, l wire.Lease, used int64, refused func(context.Context) error,
 ) error {
-	ctx, cancel := withStoreTimeout(context.WithoutCancel(ctx))
+	ctx, cancel := WithStoreTimeout(context.WithoutCancel(ctx))
 	defer cancel()
 	err := refused(ctx)
 	if err == nil {

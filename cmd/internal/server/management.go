@@ -11,8 +11,8 @@ import (
 )
 
 // Management lists and changes what is in the store, for people and their
-// tools. The rights of the caller were checked. All methods are safe for
-// concurrent use.
+// tools. The caller checks the rights, and bounds the time. All methods are
+// safe for concurrent use.
 type Management struct {
 	core      *Core
 	spaces    *Spaces
@@ -40,8 +40,6 @@ const longestAsked = 1000
 // ListServers lists the servers over the store, with the namespaces that
 // the caller may see.
 func (s *Management) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*pb.ListServersResponse, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	var list []*pb.ServerInfo
 	if err := s.core.reserveList(CallerOf(ctx), &s.lists.servers, func() (n int, err error) {
 		list, err = listServers(ctx, s.core.store, s.core.id)

@@ -28,8 +28,6 @@ func describe(ns scope.Namespace, err error) (*pb.Namespace, error) {
 func (s *Management) ListNamespaces(
 	ctx context.Context, _ *pb.ListNamespacesRequest,
 ) (*pb.ListNamespacesResponse, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	var list []scope.Namespace
 	if err := s.core.reserveList(CallerOf(ctx), &s.lists.namespaces, func() (n int, err error) {
 		list, err = scope.Namespaces(s.core.store).List(ctx)
@@ -54,8 +52,6 @@ func (s *Management) ListNamespaces(
 // ShowNamespace returns one, and its secrets to a caller with the right to
 // lease nodes.
 func (s *Management) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest) (*pb.Namespace, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	out, err := describe(scope.Namespaces(s.core.store).Show(ctx, m.Name))
 	if err != nil || !m.Secrets {
 		return out, err
@@ -94,8 +90,6 @@ func wantedNodes(first, last *int64, have *scope.Namespace, all int64) (snowfenc
 // CreateNamespace makes one: where there is one already, it is as asked
 // for, or that is an error.
 func (s *Management) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequest) (*pb.Namespace, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	have, err := s.findNamespace(ctx, m.Name)
 	if err != nil {
 		return nil, err
@@ -136,8 +130,6 @@ func (s *Management) findNamespace(ctx context.Context, name string) (*scope.Nam
 // is so already is no change.
 func (s *Management) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
 	name := m.Name
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	have, err := scope.Namespaces(s.core.store).Show(ctx, name)
 	if err != nil {
 		return nil, err
@@ -184,8 +176,6 @@ func (s *Management) DeleteNamespace(
 	if m.Confirm != name {
 		return nil, Errorf(Refused, "deleting namespace %q needs its name as confirmation", name)
 	}
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	s.spaces.mu.Lock()
 	own := s.spaces.all[name]
 	s.spaces.mu.Unlock()

@@ -16,8 +16,6 @@ const PageOfLeases = 4096
 
 // ListLeases lists nodes that were ever leased.
 func (s *Management) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.ListLeasesResponse, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	out := &pb.ListLeasesResponse{}
 	v, err := s.views.newView(ctx, m.Namespace)
 	if err != nil || m.GetAfter() == math.MaxInt64 {
@@ -82,8 +80,6 @@ const longestReason = 1000
 func (s *Management) editNode(ctx context.Context, namespace string, node int64,
 	edit func(scope.Operator, context.Context, string, int64) (store.Record, error),
 ) (*pb.LeaseInfo, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	v, err := s.views.newView(ctx, namespace)
 	if err != nil {
 		return nil, err

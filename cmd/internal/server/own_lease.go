@@ -33,7 +33,7 @@ func (own *OwnLease) Generator(ctx context.Context) (*snowfence.Generator, error
 	if g := own.gen.Load(); g != nil {
 		return g, nil
 	}
-	ctx, cancel := withStoreTimeout(ctx)
+	ctx, cancel := WithStoreTimeout(ctx)
 	defer cancel()
 	select {
 	case own.openTurn <- struct{}{}:

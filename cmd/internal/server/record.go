@@ -46,7 +46,7 @@ func (a *announcer) writeIfDue(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	ctx, cancel := withStoreTimeout(ctx)
+	ctx, cancel := WithStoreTimeout(ctx)
 	defer cancel()
 	if err = s.checkRecord(ctx); err == nil {
 		err = a.writeRecord(ctx, string(data))

@@ -115,7 +115,7 @@ func (sq *Sequence) LastNumber(ctx context.Context, period int64) (last int64, a
 	if last, any = sq.given.lastOf(period); any {
 		return last, true, nil
 	}
-	ctx, cancel := withStoreTimeout(ctx)
+	ctx, cancel := WithStoreTimeout(ctx)
 	defer cancel()
 	last, any, err = sequence.Highest(ctx, sq.counts, sq.Name, period)
 	return last, any, sequenceError(sq.Name, err)
@@ -166,7 +166,7 @@ func (s *Sequences) Find(ctx context.Context, name string) (*Sequence, error) {
 // sequence, only its error for a moment, so that wrong names cost no
 // memory.
 func (s *Sequences) openSequence(name string, o *opening) {
-	ctx, cancel := withStoreTimeout(s.core.life)
+	ctx, cancel := WithStoreTimeout(s.core.life)
 	defer cancel()
 	var open source
 	err := s.core.checkRecord(ctx)

@@ -11,8 +11,6 @@ import (
 
 // ListSequences lists those that the caller may see, deleted ones too.
 func (s *Management) ListSequences(ctx context.Context, _ *pb.SequenceListRequest) (*pb.SequenceListResponse, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	var list []sequence.Info
 	if err := s.core.reserveList(CallerOf(ctx), &s.lists.sequences, func() (n int, err error) {
 		list, err = sequence.List(ctx, s.sequences.counts)
@@ -31,8 +29,6 @@ func (s *Management) ListSequences(ctx context.Context, _ *pb.SequenceListReques
 
 // ShowSequence returns one, also a deleted one.
 func (s *Management) ShowSequence(ctx context.Context, m *pb.SequenceShowRequest) (*pb.Sequence, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	return s.showSequence(ctx, m.Name)
 }
 
@@ -48,8 +44,6 @@ func (s *Management) showSequence(ctx context.Context, name string) (*pb.Sequenc
 // or that is an error. A deleted one is made again, and goes on where it
 // was.
 func (s *Management) CreateSequence(ctx context.Context, m *pb.SequenceCreateRequest) (*pb.Sequence, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	after, err := afterFailover(m.AfterFailover)
 	if err != nil {
 		return nil, err
@@ -104,8 +98,6 @@ func afterFailover(text string) (*int64, error) {
 // ChangeSequence changes the parts of a sequence that can change while
 // programs use it.
 func (s *Management) ChangeSequence(ctx context.Context, m *pb.SequenceChangeRequest) (*pb.Sequence, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	after, err := afterFailover(m.AfterFailover)
 	if err != nil {
 		return nil, err
@@ -125,8 +117,6 @@ func (s *Management) ChangeSequence(ctx context.Context, m *pb.SequenceChangeReq
 // ConfirmSequence lets a sequence go on after its store was rolled back or
 // failed over.
 func (s *Management) ConfirmSequence(ctx context.Context, m *pb.SequenceConfirmRequest) (*pb.Sequence, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	c := sequence.Confirmation{Floor: m.Floor, Used: m.Used, Programs: m.Programs}
 	if err := sequence.Confirm(ctx, s.sequences.counts, m.Name, c); err != nil {
 		return nil, err
@@ -140,8 +130,6 @@ func (s *Management) ConfirmSequence(ctx context.Context, m *pb.SequenceConfirmR
 func (s *Management) DeleteSequence(
 	ctx context.Context, m *pb.SequenceDeleteRequest,
 ) (*pb.SequenceDeleteResponse, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	if m.Confirm != m.Name {
 		return nil, Errorf(Refused, "deleting sequence %q needs its name as confirmation", Clip(m.Name))
 	}

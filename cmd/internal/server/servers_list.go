@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/view"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -64,4 +66,47 @@ func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 	one.Label, one.Seen = r.Label, timestamppb.New(time.UnixMilli(r.At))
 	one.Ready = one.Ready && r.At > now.Add(-LateAfter).UnixMilli()
 	return one, r.At > now.Add(-goneAfter).UnixMilli() && err == nil
+}
+
+// maxEnds is of how many leases the end is looked up, so that a list of
+// servers stays one question.
+const maxEnds = 1000
+
+// addEnds adds when the leases of servers end, as the store has it: their
+// own records may be older than a ttl. A lease that has ended, or that
+// another server holds now, has no end.
+func addEnds(ctx context.Context, st store.Store, now time.Time, list []*pb.ServerInfo) error {
+	if !slices.ContainsFunc(list, func(one *pb.ServerInfo) bool { return len(one.Nodes) > 0 }) {
+		return nil
+	}
+	known := map[string]scope.Namespace{}
+	all, err := scope.Namespaces(st).List(ctx)
+	if err != nil {
+		return fmt.Errorf("listing the namespaces of the servers: %w", err)
+	}
+	for _, ns := range all {
+		known[ns.Name] = ns
+	}
+	var keys []store.Key
+	var held []*pb.HeldNodes
+	var labels []string
+	for _, one := range list {
+		for _, h := range one.Nodes {
+			if _, ok := known[h.Namespace]; ok && len(keys) < maxEnds {
+				keys = append(keys, store.Key{Namespace: h.Namespace, Node: h.FirstNode})
+				held, labels = append(held, h), append(labels, one.Label)
+			}
+		}
+	}
+	records, err := st.Get(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("reading the leases of the servers: %w", err)
+	}
+	for i, r := range records {
+		ns := known[r.Namespace]
+		if l := view.Lease(r, ns, ns.Layout, now); l.Held && l.Label == labels[i] {
+			held[i].Until = l.UntilTime
+		}
+	}
+	return nil
 }

@@ -40,7 +40,7 @@ func (s *Spaces) Find(ctx context.Context, name string) (*Space, error) {
 	if sp := (*s.ready.Load())[name]; sp != nil && sp.isCurrent() {
 		return sp, nil
 	}
-	ctx, cancel := withStoreTimeout(ctx)
+	ctx, cancel := WithStoreTimeout(ctx)
 	defer cancel()
 	sp, err := s.openSpace(ctx, name)
 	if sp != nil && sp.stale.Load() { // its layout was changed
