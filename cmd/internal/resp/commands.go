@@ -1,7 +1,7 @@
 package resp
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -11,109 +11,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
-
-// command is one entry of the table of commands.
-type command struct {
-	name        string // upper case
-	arity       int    // as COMMAND says it: number of words, the name included; negative for at least
-	anonymous   bool   // needs no authentication
-	isQueueable bool   // goes between MULTI and EXEC
-	atOnce      bool   // is carried out there, too
-	key         keyUse // of its first argument
-	run         func(c *conn, args [][]byte)
-}
-
-// keyUse is a command's use of a key: "" if it has none.
-type keyUse string
-
-const (
-	reads  keyUse = "readonly"
-	writes keyUse = "write"
-)
-
-// runCommand carries out one command, and reports whether it gave one ID or
-// number. If so, repeat makes the numbers of equal commands that follow it,
-// and they come neither here nor to next.
-func (c *conn) runCommand(args [][]byte, raw []byte) bool {
-	switch {
-	case c.queue.open:
-	case len(args[0]) == len("SNOWFENCE.NEXT") && equalFold(args[0], "SNOWFENCE.NEXT"):
-		c.lastTook = ids
-		return c.next(args)
-	case len(args[0]) == len("INCR") && len(args) == 2 && equalFold(args[0], "INCR"):
-		c.lastTook = numbers
-		return c.takeNumbers(args[1], 1)
-	}
-	cmd := c.srv.findCommand(args[0])
-	fine := false
-	switch {
-	case cmd == nil:
-		// A page in a browser makes it talk HTTP to this port.
-		if equalFold(args[0], "POST") || equalFold(args[0], "HOST:") {
-			c.writeError("this is not HTTP")
-			c.quit = true
-			return false
-		}
-		why := noSuchCommand(server.Clip(args[0]))
-		if why == "" {
-			why = "COMMAND lists all"
-		}
-		c.writeError("unknown command '" + server.Clip(args[0]) + "': " + why)
-	case cmd.arity > 0 && len(args) != cmd.arity, len(args) < -cmd.arity:
-		c.writeError("wrong number of arguments for '" + strings.ToLower(cmd.name) + "' command")
-	case c.id == nil && !cmd.anonymous:
-		c.noAuth()
-	case c.queue.open && !cmd.atOnce:
-		fine = c.queueCommand(cmd, raw)
-	default:
-		cmd.run(c, args)
-		fine = true
-	}
-	c.queue.hasRefusal = c.queue.open && (c.queue.hasRefusal || !fine)
-	return false
-}
-
-func (c *conn) writeError(text string) { c.out = appendError(c.out, "ERR", text) }
-
-func (c *conn) noAuth() {
-	c.countRefused("a token is needed")
-	c.out = appendError(c.out, "NOAUTH", "Authentication required.")
-}
-
-// countRefused counts a command that was refused for its sender's rights.
-func (c *conn) countRefused(why string) {
-	err := server.Errorf(server.Anonymous, "%s", why)
-	c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
-		return c.requestInfo(strings.ToUpper(server.Clip(c.args[0])))
-	})
-}
-
-// requestInfo has the log's fields of a request.
-func (c *conn) requestInfo(name string) server.Request {
-	q := server.Request{
-		Name: name, From: c.c.RemoteAddr().String(), Certificate: server.CertificateName(c.certificates()),
-	}
-	if c.id != nil {
-		q.Caller = c.id.Name
-	}
-	return q
-}
-
-// equalFold compares an argument with a word in upper case.
-func equalFold(b []byte, word string) bool {
-	if len(b) != len(word) {
-		return false
-	}
-	for i, c := range b {
-		if c >= 'a' && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		if c != word[i] {
-			return false
-		}
-	}
-	return true
-}
 
 func next(c *conn, args [][]byte) { c.next(args) }
 
@@ -157,10 +54,8 @@ func (c *conn) nextMany(args [][]byte) {
 		c.writeError(wrong)
 		return
 	}
-	order := server.Order{Namespace: string(args[1]), Count: 1, Tag: o.tag}
-	if o.count != nil {
-		order.Count = *o.count
-	}
+	one := int64(1)
+	order := server.Order{Namespace: string(args[1]), Count: *cmp.Or(o.count, &one), Tag: o.tag}
 	service, caller := c.srv.cfg.Service, c.caller()
 	defer service.Ended(caller)
 	if o.runs {
@@ -235,25 +130,6 @@ func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Spa
 		return nil, false
 	}
 	return sp, true
-}
-
-func (c *conn) writeFailure(err error) {
-	if c.srv.life.Err() != nil && errors.Is(err, context.Canceled) {
-		err = server.ErrStopping // by us, not by the client
-	}
-	kind := c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
-		q := c.requestInfo(strings.ToUpper(server.Clip(c.args[0])))
-		if len(c.args) > 1 {
-			q.Namespace = server.Clip(c.args[1]) // no other command fails by an error of the service
-		}
-		return q
-	})
-	c.out = appendError(c.out, kind.Word(), err.Error())
-}
-
-// caller returns the sender of a command, which may reserve room.
-func (c *conn) caller() *server.Caller {
-	return &server.Caller{Identity: c.id, From: c.c.RemoteAddr().String()}
 }
 
 func (c *conn) nextRuns(caller *server.Caller, o server.Order) {

@@ -4,8 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
-	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -58,43 +56,65 @@ type conn struct {
 	deadlines        deadlines
 }
 
-func (c *conn) serve() {
-	defer c.c.Close()
-	defer c.room.giveBack()
-	c.buf = make([]byte, firstBuffer)
-	c.out = make([]byte, 0, firstBuffer)
-	for !c.quit {
-		began := time.Now()
-		if c.w > 0 && !c.triedAuth { // the client of TLS has shown its certificate
-			c.identify(began)
-		}
-		if err := c.runCommands(); err != nil {
-			c.out = appendError(c.out, "ERR", err.Error())
-			c.quit = true
-		}
-		ran := c.countCommands()
-		// Other connections with commands come first: replies that go out
-		// together wake a client on another processor once, where each
-		// alone would wake it anew. At 16 commands a pipeline that is a
-		// third more commands a second.
-		runtime.Gosched()
-		there := c.flushReplies(time.Now()) // commands may have waited for the store
-		if ran > 0 {
-			about := func() server.Request { return c.requestInfo(strconv.FormatInt(ran, 10) + " commands") }
-			// All of them were answered at the end.
-			c.srv.cfg.Service.Answered(server.RESP, ran, time.Since(began), about)
-		}
-		if !there || c.quit || !c.readMore(began) {
-			return
-		}
-	}
-}
-
 // judgement has the judge of a client's certificate, and the time until
 // which the judgement counts.
 type judgement struct {
 	by   *server.Auth
 	ends time.Time // zero means never
+}
+
+// queue has the commands since MULTI.
+type queue struct {
+	open       bool // MULTI came, and neither EXEC nor DISCARD
+	hasRefusal bool // a command was refused, so that EXEC carries out nothing
+	n          int
+	raw        []byte // the commands as they came
+}
+
+// counter is the sequence of the last INCR.
+type counter struct {
+	text []byte // of its key, as it came
+	key
+	seq *server.Sequence // nil before any
+}
+
+// repeatable is the kind of thing that a repeatable command takes.
+type repeatable int
+
+const (
+	ids repeatable = iota
+	numbers
+)
+
+// certificates returns the certificates of a client of TLS that has shown
+// some.
+func (c *conn) certificates() []*x509.Certificate {
+	if t, ok := c.c.(interface{ ConnectionState() tls.ConnectionState }); ok {
+		return t.ConnectionState().PeerCertificates
+	}
+	return nil
+}
+
+// flushReplies sends the replies and reports whether the client is still
+// there.
+func (c *conn) flushReplies(now time.Time) bool {
+	if len(c.out) == 0 {
+		return true
+	}
+	// One deadline covers the writes of a second: setting it costs as much
+	// as a small reply.
+	if now.Sub(c.writeDeadlineSet) > time.Second {
+		c.writeDeadlineSet = now
+		if c.c.SetWriteDeadline(now.Add(c.srv.cfg.Slow+time.Second)) != nil {
+			return false
+		}
+	}
+	_, err := c.c.Write(c.out)
+	if cap(c.out) > mostBuffer {
+		c.out = make([]byte, 0, firstBuffer) // a large answer is rare
+	}
+	c.out = c.out[:0]
+	return err == nil
 }
 
 // identify identifies a client that sent no token. It judges a certificate
@@ -124,84 +144,3 @@ func (c *conn) claimPlace() bool {
 	}
 	return err == nil
 }
-
-// certificates returns the certificates of a client of TLS that has shown
-// some.
-func (c *conn) certificates() []*x509.Certificate {
-	if t, ok := c.c.(interface{ ConnectionState() tls.ConnectionState }); ok {
-		return t.ConnectionState().PeerCertificates
-	}
-	return nil
-}
-
-// runCommands carries out all whole commands that have come in. An error is
-// one of the protocol.
-func (c *conn) runCommands() error {
-	for !c.quit {
-		if !c.refuses && c.repeatLast() {
-			if len(c.out) > firstBuffer && c.isFull() && !c.flushReplies(time.Now()) {
-				c.quit = true
-			}
-			continue
-		}
-		args, n, err := parse(c.buf[c.r:c.w], c.args[:0])
-		c.args = args
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return nil
-		}
-		raw := c.buf[c.r : c.r+n]
-		c.r += n
-		if len(args) == 0 {
-			continue
-		}
-		c.commands++
-		c.lastCommand = c.lastCommand[:0]
-		if c.refuses {
-			c.out = appendError(c.out, server.Unavailable.Word(), server.ErrStopping.Error())
-		} else if c.runCommand(args, raw) {
-			c.rememberCommand(raw)
-		}
-		if len(c.out) > firstBuffer && c.isFull() && !c.flushReplies(time.Now()) {
-			c.quit = true
-		}
-	}
-	return nil
-}
-
-// countCommands adds to the counters that everybody shares, once for all
-// commands that came together, and returns their number.
-func (c *conn) countCommands() (ran int64) {
-	ran, c.commands = c.commands, 0
-	if ran > 0 {
-		c.srv.Requests.Add(ran)
-	}
-	return ran
-}
-
-// flushReplies sends the replies and reports whether the client is still
-// there.
-func (c *conn) flushReplies(now time.Time) bool {
-	if len(c.out) == 0 {
-		return true
-	}
-	// One deadline covers the writes of a second: setting it costs as much
-	// as a small reply.
-	if now.Sub(c.writeDeadlineSet) > time.Second {
-		c.writeDeadlineSet = now
-		if c.c.SetWriteDeadline(now.Add(c.srv.cfg.Slow+time.Second)) != nil {
-			return false
-		}
-	}
-	_, err := c.c.Write(c.out)
-	if cap(c.out) > mostBuffer {
-		c.out = make([]byte, 0, firstBuffer) // a large answer is rare
-	}
-	c.out = c.out[:0]
-	return err == nil
-}
-
-// isFull reports whether there are as many replies as go out together.
-func (c *conn) isFull() bool { return len(c.out) >= flushAt || !c.room.takeBuffers(c) }

@@ -1,6 +1,8 @@
 package resp
 
-import "strconv"
+import (
+	"strconv"
+)
 
 // A client may queue commands between MULTI and EXEC, as pipelines of
 // redis-py do by themselves. They are carried out in their order when EXEC
@@ -10,14 +12,6 @@ const (
 	maxQueued     = 1000
 	maxQueueBytes = 128 << 10
 )
-
-// queue has the commands since MULTI.
-type queue struct {
-	open       bool // MULTI came, and neither EXEC nor DISCARD
-	hasRefusal bool // a command was refused, so that EXEC carries out nothing
-	n          int
-	raw        []byte // the commands as they came
-}
 
 // queueCommand keeps a command for EXEC, and reports whether it could.
 func (c *conn) queueCommand(cmd *command, raw []byte) bool {

@@ -52,13 +52,6 @@ func (c *conn) makeRoom() {
 	}
 }
 
-// last says how long a stop waits for the last commands of a client.
-type last struct {
-	silence    time.Duration // for the next command: one on its way would meet a closed connection
-	runTime    time.Duration // for all that are carried out
-	refuseTime time.Duration // for those after them, which tell a busy client to go
-}
-
 // readLast reads commands when the server stops, and reports whether there
 // are any. To close the connection before they are read would reset it, and
 // take replies away.

@@ -19,14 +19,6 @@ const (
 	maxRepeats    = 64  // IDs
 )
 
-// repeatable is the kind of thing that a repeatable command takes.
-type repeatable int
-
-const (
-	ids repeatable = iota
-	numbers
-)
-
 // rememberCommand keeps the bytes of a command for one ID or number that
 // was carried out.
 func (c *conn) rememberCommand(raw []byte) {
@@ -74,6 +66,36 @@ func (c *conn) repeatIDs(n int) int {
 	c.id.Count(int64(n))
 	for _, id := range c.ids[:n] {
 		c.out = appendID(c.out, id)
+	}
+	return n
+}
+
+// repeatNumbers takes the numbers of n more commands like the last one, and
+// returns how many of them it answered. It leaves others to be parsed, so
+// that errors are told in one place.
+func (c *conn) repeatNumbers(n int) int {
+	last := &c.counter
+	if last.seq == nil || c.id.May(server.VerbIDs, last.name) != nil || c.id.Limited() {
+		return 0
+	}
+	if last.period != 0 {
+		got, err := last.seq.Take(c.srv.life, last.period, int64(n))
+		if err != nil {
+			return 0
+		}
+		c.id.Count(int64(n))
+		for i := range got.Count {
+			c.out = appendInt(c.out, got.At(i))
+		}
+		return n
+	}
+	if c.numbers == nil {
+		c.numbers = make([]int64, maxRepeats)
+	}
+	n, _ = last.seq.Fill(c.srv.life, c.numbers[:n])
+	c.id.Count(int64(n))
+	for _, number := range c.numbers[:n] {
+		c.out = appendInt(c.out, number)
 	}
 	return n
 }

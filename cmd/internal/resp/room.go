@@ -1,6 +1,8 @@
 package resp
 
-import "github.com/snowfence/snowfence/cmd/internal/server"
+import (
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
 
 // room is a connection's share of the server's room, until it is idle or
 // ends. A connection without it goes on in small pieces.
@@ -27,3 +29,6 @@ func (r *room) giveBack() {
 	}
 	*r = room{}
 }
+
+// isFull reports whether there are as many replies as go out together.
+func (c *conn) isFull() bool { return len(c.out) >= flushAt || !c.room.takeBuffers(c) }

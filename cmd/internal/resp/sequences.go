@@ -51,13 +51,6 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 	return s[:i], s[i+1:], true
 }
 
-// counter is the sequence of the last INCR.
-type counter struct {
-	text []byte // of its key, as it came
-	key
-	seq *server.Sequence // nil before any
-}
-
 // takeNumbers takes n numbers in a row and answers the last, and reports
 // whether it did.
 func (c *conn) takeNumbers(text []byte, n int64) bool {
@@ -199,34 +192,4 @@ func ttl(c *conn, args [][]byte) {
 		return
 	}
 	c.out = appendInt(c.out, -1)
-}
-
-// repeatNumbers takes the numbers of n more commands like the last one, and
-// returns how many of them it answered. It leaves others to be parsed, so
-// that errors are told in one place.
-func (c *conn) repeatNumbers(n int) int {
-	last := &c.counter
-	if last.seq == nil || c.id.May(server.VerbIDs, last.name) != nil || c.id.Limited() {
-		return 0
-	}
-	if last.period != 0 {
-		got, err := last.seq.Take(c.srv.life, last.period, int64(n))
-		if err != nil {
-			return 0
-		}
-		c.id.Count(int64(n))
-		for i := range got.Count {
-			c.out = appendInt(c.out, got.At(i))
-		}
-		return n
-	}
-	if c.numbers == nil {
-		c.numbers = make([]int64, maxRepeats)
-	}
-	n, _ = last.seq.Fill(c.srv.life, c.numbers[:n])
-	c.id.Count(int64(n))
-	for _, number := range c.numbers[:n] {
-		c.out = appendInt(c.out, number)
-	}
-	return n
 }

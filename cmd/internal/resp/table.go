@@ -1,8 +1,6 @@
 package resp
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 )
 
@@ -39,27 +37,6 @@ func newTable() []*command {
 		c.isQueueable = c.isQueueable || c.key != ""
 	}
 	return t
-}
-
-// findCommand looks a command up by its name, in any case.
-func (s *Server) findCommand(name []byte) *command {
-	var buf [32]byte
-	if len(name) > len(buf) {
-		return nil
-	}
-	up := append(buf[:0], name...)
-	for i, b := range up {
-		if b >= 'a' && b <= 'z' {
-			up[i] = b - 'a' + 'A'
-		}
-	}
-	i, ok := slices.BinarySearchFunc(s.table, string(up), func(c *command, name string) int {
-		return cmp.Compare(c.name, name)
-	})
-	if !ok {
-		return nil
-	}
-	return s.table[i]
 }
 
 // noSuchCommand says why a command of Redis that people or libraries try is

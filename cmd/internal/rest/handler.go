@@ -14,25 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/internal/rpc"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
-
-type rest struct {
-	s    *server.Service
-	who  server.Identify
-	bufs sync.Pool // of answers
-
-	json, text, noStore []string // values of headers, which are only read
-}
-
-// exchange is a request on a route.
-type exchange struct {
-	*route
-	w      http.ResponseWriter
-	r      *http.Request
-	caller *server.Caller
-}
 
 // Mount adds the paths below /v1 to a mux, and their description at
 // /openapi.json. Routes that stream are behind streaming.
@@ -63,19 +46,6 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(text)
 	})
-}
-
-// boundRoutes returns the routes with the methods that they call.
-func (h *rest) boundRoutes() []*route {
-	methods := map[string]*rpc.Method{}
-	for _, m := range rpc.Methods(h.s) {
-		methods[strings.TrimPrefix(m.Procedure, "/snowfence.v1.")] = m
-	}
-	list := h.routes()
-	for _, rt := range list {
-		rt.bindMethod(methods[rt.call])
-	}
-	return list
 }
 
 // handlerOf serves the routes of one pattern.

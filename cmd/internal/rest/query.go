@@ -3,7 +3,6 @@ package rest
 import (
 	"math"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -12,35 +11,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
-
-// readParams returns the parameters of a request. Each has to be one of the
-// route's, once: with an ignored misspelling, a request would mean
-// something else.
-func (e *exchange) readParams() (url.Values, error) {
-	if e.r.URL.RawQuery == "" {
-		return nil, nil
-	}
-	q, err := url.ParseQuery(e.r.URL.RawQuery)
-	if err != nil {
-		return nil, server.Errorf(server.Invalid, "the query %s: %w", server.Clip(e.r.URL.RawQuery), err)
-	}
-	for name, values := range q {
-		if !slices.ContainsFunc(e.inQuery, func(p param) bool { return p.name == name }) {
-			known := "none"
-			for i, p := range e.inQuery {
-				if known += ", " + p.name; i == 0 {
-					known = p.name
-				}
-			}
-			return nil, server.Errorf(server.Invalid, "there is no parameter %s here; known: %s",
-				server.Clip(name), known)
-		}
-		if len(values) != 1 {
-			return nil, server.Errorf(server.Invalid, "%s is given %d times", name, len(values))
-		}
-	}
-	return q, nil
-}
 
 // tagParam reads the parameter tag; without it, it returns nil.
 func tagParam(q url.Values) (*int64, error) {

@@ -133,3 +133,11 @@ func answerOf(err error) (server.Kind, string) {
 	}
 	return server.Elsewhere, ""
 }
+
+// renewal is the answer to one of many.
+func renewal(l *pb.Lease, err error) *pb.Renewal {
+	if err != nil {
+		return &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
+	}
+	return &pb.Renewal{Lease: l}
+}

@@ -3,7 +3,6 @@
 package rpc
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,27 +15,11 @@ import (
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-)
-
-// rpc implements those methods of the definition that do more than call the
-// service.
-type rpc struct {
-	s      *server.Service
-	who    server.Identify
-	errors *connect.ErrorWriter // of what is refused before it is read
-	others *http.Client         // to pass renewals on
-}
-
-// ids and leases tell methods of the same name apart.
-type (
-	ids    struct{ *rpc }
-	leases struct{ *rpc }
 )
 
 // maxRequest bounds a message of a client: the largest is a batch of
@@ -101,15 +84,6 @@ func (h health) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpch
 		return &grpchealth.CheckResponse{Status: grpchealth.StatusNotServing}, nil
 	}
 	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
-}
-
-// callKey is where a call keeps its [call].
-type callKey struct{}
-
-// call has the facts of a call beside its message.
-type call struct {
-	unary bool
-	text  bool // the answer is JSON
 }
 
 // authenticate refuses an unknown caller before its message is read.
@@ -191,14 +165,6 @@ func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		return i.translate(ctx, conn.Spec().Procedure, next(ctx, conn))
 	}
-}
-
-// authorize checks the caller's right in a namespace; its default name is
-// "default". The request counts as n IDs.
-func authorize(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
-	id := server.CallerOf(ctx).Identity
-	namespace = cmp.Or(namespace, lease.DefaultNamespace)
-	return namespace, id, id.Authorize(v, namespace, n)
 }
 
 // jsonCodec writes JSON with the names of the protocol, as all other wires

@@ -102,14 +102,6 @@ func (r leases) RenewAll(ctx context.Context, m *pb.RenewAllRequest) (*pb.RenewA
 	return &pb.RenewAllResponse{Renewals: out}, nil
 }
 
-// renewal is the answer to one of many.
-func renewal(l *pb.Lease, err error) *pb.Renewal {
-	if err != nil {
-		return &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
-	}
-	return &pb.Renewal{Lease: l}
-}
-
 func (r leases) Release(ctx context.Context, m *pb.ReleaseRequest) (*pb.ReleaseResponse, error) {
 	t, _, err := r.ticket(ctx, m.Ticket)
 	if err != nil {

@@ -181,3 +181,8 @@ func (t *tokens) userOf(c net.Conn) *server.Identity {
 	}
 	return t.currentAuth().User(id)
 }
+
+type (
+	placeKey struct{}
+	userKey  struct{} // of the user of a program at a socket of an agent
+)

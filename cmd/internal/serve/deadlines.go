@@ -10,6 +10,10 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
+// storeTimeout is how long the store may take for a request, beside the
+// request's wait for the clock.
+const storeTimeout = 20 * time.Second
+
 // streamWriter gives each piece of a stream its own deadline. Between
 // pieces there is none: over HTTP/2 one would end a stream that has nothing
 // to say.

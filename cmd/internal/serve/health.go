@@ -11,14 +11,6 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// readiness is the result of the last look at the server.
-type readiness struct{ err error } // nil means that it is ready
-
-var (
-	errStarting = errors.New("the server is starting")
-	errStopping = errors.New("the server is stopping")
-)
-
 // mountHealth adds the routes of load balancers and orchestrators. A caller
 // without the right to see causes, which may name hosts and users, learns
 // only that there is one.
@@ -41,16 +33,6 @@ func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 			fmt.Fprintln(w, "not ready: the log of the server says why")
 		}
 	})
-}
-
-// Ready returns why requests should go to another server: the store is
-// unreachable, no lease is held, or the server stops. It is at most a few
-// seconds old, so that asking costs nothing.
-func (p *Process) Ready() error {
-	if p.draining.Load() {
-		return errStopping
-	}
-	return p.readiness.Load().err
 }
 
 // checkReady looks at the server, and tells the log and systemd of a

@@ -82,10 +82,6 @@ func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) 
 	return ln, nil
 }
 
-// storeTimeout is how long the store may take for a request, beside the
-// request's wait for the clock.
-const storeTimeout = 20 * time.Second
-
 // lineLogger takes the log lines of net/http.
 type lineLogger struct{ logger *slog.Logger }
 

@@ -52,11 +52,6 @@ func (c *placedConn) Close() error {
 	return c.Conn.Close()
 }
 
-type (
-	placeKey struct{}
-	userKey  struct{} // of the user of a program at a socket of an agent
-)
-
 // withPlace lets the requests of a connection find its place and its owner.
 func withPlace(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {

@@ -5,16 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"sync"
-	"sync/atomic"
 )
-
-// reloads are the files that a server reads again, by itself when they
-// change, and on a signal.
-type reloads struct {
-	mu       sync.Mutex  // held while files are read
-	settings atomic.Bool // the settings of the last Reload were refused
-}
 
 // reloadFailed reports for each thing that is read again whether the last
 // try failed, so that the old one is in use.

@@ -4,51 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
-	"github.com/snowfence/snowfence/cmd/internal/dashboard"
 	"github.com/snowfence/snowfence/cmd/internal/metrics"
 	"github.com/snowfence/snowfence/cmd/internal/resp"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease/store"
 )
-
-// Process is a server that listens.
-type Process struct {
-	HTTP, RESP, Admin string // addresses as they are, ports included; "" where nothing listens
-
-	cfg          Config
-	startTime    time.Time
-	service      *server.Service
-	tokens       *tokens
-	certificates *certificates // nil without TLS
-	reloads      reloads
-	metrics      *metrics.Source
-	dashboard    *dashboard.Dashboard // nil without HTTP
-	resp         *resp.Server
-	http         []*http.Server
-	doors        []net.Listener // of http
-	clock        ClockSteps
-
-	readiness  atomic.Pointer[readiness]
-	lastCheck  atomic.Pointer[time.Time]
-	draining   atomic.Bool
-	closed     atomic.Bool     // no client is let in any more
-	lastAsked  atomic.Int64    // when a client of HTTP/1.1 sent a request while draining, in Unix nanoseconds
-	streamCtx  context.Context // ends when streams should
-	endStreams context.CancelFunc
-	watchCtx   context.Context // ends when nothing is looked after any more
-	endWatch   context.CancelFunc
-
-	wait       sync.WaitGroup // of listeners
-	background sync.WaitGroup // of what goes on in the background
-	failures   chan error     // of a listener that ended by itself
-}
 
 // Ends lists the certificates and tokens that end soon or have ended.
 type Ends struct {
@@ -173,18 +137,6 @@ func (p *Process) listenAll(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Service is the service behind the listeners.
-func (p *Process) Service() *server.Service { return p.service }
-
-// TLS reports whether clients speak TLS.
-func (p *Process) TLS() bool { return p.certificates != nil }
-
-// Tokens reports whether clients need tokens.
-func (p *Process) Tokens() bool { return p.tokens.currentAuth().Anyone() == nil }
-
-// Failed delivers the error of a listener that ended by itself.
-func (p *Process) Failed() <-chan error { return p.failures }
 
 func (p *Process) serveRESP(ctx context.Context, l listener, most int) error {
 	ln, err := p.listen(ctx, l) // the server of this wire has a limit of its own, and words for those who are refused

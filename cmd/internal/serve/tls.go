@@ -120,3 +120,24 @@ func (t *certificates) publicKey() string {
 	}
 	return server.KeyOf(t.config.Load().Certificates[0].Leaf)
 }
+
+// warnings says which certificates end soon.
+func (t *certificates) warnings(now time.Time) (list []string) {
+	ends := *t.ends.Load()
+	for _, f := range [][2]string{{"server", t.cert}, {"client-ca", t.ca}} {
+		if text := ends[f[0]].warning(f[1], now); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// reportEnds calls each with the first end of the certificates in use.
+func (t *certificates) reportEnds(each func(which string, end time.Time)) {
+	if t == nil {
+		return
+	}
+	for which, v := range *t.ends.Load() {
+		each(which, v.end)
+	}
+}

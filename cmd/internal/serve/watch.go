@@ -2,11 +2,7 @@ package serve
 
 import (
 	"context"
-	"strings"
-	"sync/atomic"
 	"time"
-
-	"github.com/coreos/go-systemd/v22/daemon"
 )
 
 // watchAll looks at files, the clock and the store, until ctx ends.
@@ -42,21 +38,6 @@ func (p *Process) watchdog(ctx context.Context, within time.Duration) {
 			return
 		}
 	}
-}
-
-// notifySystemd tells systemd the states, if it started this program.
-func (p *Process) notifySystemd(states ...string) {
-	if _, err := daemon.SdNotify(false, strings.Join(states, "\n")); err != nil {
-		p.cfg.Logger.Debug("telling systemd", "cause", err)
-	}
-}
-
-// ClockSteps are the steps of this machine's wall clock that were seen.
-type ClockSteps struct {
-	Back, Forward atomic.Int64
-	Last          atomic.Int64 // size of the last one, in nanoseconds; negative is back
-
-	wall, mono time.Time
 }
 
 // stepFrom is the least that counts as a step. Clocks that are slewed move
