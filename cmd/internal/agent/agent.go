@@ -1,15 +1,16 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -38,13 +39,9 @@ const least = 16
 func New(
 	ctx context.Context, c *serve.Config, from wire.Server, name string, ns remote.Namespace,
 ) (*Agent, error) {
-	a := &Agent{source: source{from, name, make(chan error, 1)}, ttl: ns.MaxTTL, label: c.Label, logger: c.Logger}
-	if a.label == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "unknown" // only a label
-		}
-		a.label = fmt.Sprintf("agent %s/%d", host[:min(len(host), 80)], os.Getpid())
+	a := &Agent{
+		source: source{from, name, make(chan error, 1)}, ttl: ns.MaxTTL, logger: c.Logger,
+		label: cmp.Or(c.Label, server.LabelOf("agent")),
 	}
 	var keys []*snowfence.Secret
 	var err error

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -27,45 +28,29 @@ type nextParams struct {
 // nextParams reads ?n=10&format=base58&prefix=ord&tag=7, or
 // ?n=10&runs=true. With &at=2019-05-17T08:30:00Z and perhaps &node=3, the
 // IDs are for a time gone by.
-func (e *exchange) nextParams() (nextParams, error) {
+func (e *exchange) nextParams() (want nextParams, err error) {
 	q, err := e.readParams()
 	if err != nil {
-		return nextParams{}, err
+		return want, err
 	}
-	n, err := intParam("n", q.Get("n"), 1)
-	if err != nil {
-		return nextParams{}, err
-	}
-	runs, err := boolParam("runs", q.Get("runs"))
-	if err != nil {
-		return nextParams{}, err
-	}
-	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
-	if err == nil && runs && (q.Has("format") || q.Has("prefix")) {
+	var wrong [6]error
+	want.n, wrong[0] = intParam("n", q.Get("n"), 1)
+	want.runs, wrong[1] = boolParam("runs", q.Get("runs"))
+	want.form, wrong[2] = server.ParseForm(q.Get("format"), q.Get("prefix"))
+	switch want.past = q.Has("at"); {
+	case want.runs && (q.Has("format") || q.Has("prefix")):
 		err = server.Errorf(server.Invalid, "runs have no format and no prefix: leave runs out, or format and prefix")
-	}
-	if err != nil {
-		return nextParams{}, err
-	}
-	want := nextParams{n: n, runs: runs, form: form, past: q.Has("at")}
-	switch {
-	case want.past && runs:
+	case want.past && want.runs:
 		err = server.Errorf(server.Invalid, "runs are for new IDs only: leave runs out, or at")
 	case !want.past && q.Has("node"):
 		err = server.Errorf(server.Invalid, "node is for IDs of the past: add at, or leave node out")
 	case want.past:
 		want.at, err = server.ParseTime(q.Get("at"))
 	}
-	if err == nil {
-		want.node, err = intParam("node", q.Get("node"), 0)
-	}
-	if err == nil {
-		want.tag, err = tagParam(q)
-	}
-	if err != nil {
-		return nextParams{}, err
-	}
-	return want, nil
+	wrong[3] = err
+	want.node, wrong[4] = intParam("node", q.Get("node"), 0)
+	want.tag, wrong[5] = tagParam(q)
+	return want, cmp.Or(wrong[:]...)
 }
 
 // kinds are the forms of answers; the first is for clients that do not
@@ -184,16 +169,10 @@ func (e *idEncoder) end(b []byte) []byte {
 // line for each ID until the client has enough.
 func (h *rest) stream(e *exchange) error {
 	w, r := e.w, e.r
-	var form server.Form
-	var tag *int64
 	q, err := e.readParams()
-	if err == nil {
-		form, err = server.ParseForm(q.Get("format"), q.Get("prefix"))
-	}
-	if err == nil {
-		tag, err = tagParam(q)
-	}
-	o := server.Order{Namespace: e.subject(), Count: chunk, Tag: tag, Wrong: err}
+	form, err2 := server.ParseForm(q.Get("format"), q.Get("prefix"))
+	tag, err3 := tagParam(q)
+	o := server.Order{Namespace: e.subject(), Count: chunk, Tag: tag, Wrong: cmp.Or(err, err2, err3)}
 	if r.Method == http.MethodHead {
 		if _, err := h.s.IDs.Admit(r.Context(), e.caller, o, 0); err != nil {
 			return err

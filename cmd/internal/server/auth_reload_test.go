@@ -39,7 +39,7 @@ func TestTokensReadAgain(t *testing.T) {
 	for i := range before {
 		before[i], _ = old.Identify(string(rune('1' + i)))
 	}
-	if err := before[2].Spend(1); err != nil {
+	if err := before[2].Authorize(VerbIDs, "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	now := tokensOf(t,
@@ -65,13 +65,13 @@ func TestTokensReadAgain(t *testing.T) {
 		t.Error("a token has not the namespaces of the new file")
 	}
 	again, err := now.Identify("3")
-	if err != nil || again.Spend(1) == nil || before[2].Spend(1) == nil {
+	if err != nil || again.Authorize(VerbIDs, "a", 1) == nil || before[2].Authorize(VerbIDs, "a", 1) == nil {
 		t.Errorf("a rate was forgotten (%v)", err)
 	}
 	if before[2].Authorize(VerbRead, "a", 1) == nil {
 		t.Error("a request beyond the rate")
 	}
-	if before[0].Spend(1) == nil || !before[0].Limited() || before[0].Sees("a") {
+	if before[0].Authorize(VerbIDs, "a", 1) == nil || !before[0].Limited() || before[0].Sees("a") {
 		t.Error("a token that was taken away still counts")
 	}
 	if _, err := now.Identify("4"); err == nil {
@@ -118,7 +118,7 @@ func TestTokenEnds(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		_, err = id.Pace(t.Context(), 1)
 		for name, err := range map[string]error{
-			"May": id.May(VerbIDs, "n"), "Authorize": id.Authorize(VerbIDs, "n", 1), "Spend": id.Spend(1), "Pace": err,
+			"May": id.May(VerbIDs, "n"), "Authorize": id.Authorize(VerbIDs, "n", 1), "Pace": err,
 		} {
 			if KindOf(err) != Anonymous || !strings.Contains(err.Error(), "ended at 2000-01-01T01:00:00Z") {
 				t.Errorf("%s after its end: %v", name, err)
@@ -188,13 +188,13 @@ func TestRateOfAllWithoutTokens(t *testing.T) {
 	a := OpenAt(10)
 	id := a.Anyone()
 	for n, want := range map[int64]bool{10: true, 11: false} {
-		if err := id.Spend(n); (err == nil) != want {
+		if err := id.Authorize(VerbIDs, "a", n); (err == nil) != want {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
 	next := Open()
 	next.Replace(a)
-	if next.Anyone() != id || id.Spend(1000) != nil {
+	if next.Anyone() != id || id.Authorize(VerbIDs, "a", 1000) != nil {
 		t.Error("connections keep a rate that was taken away")
 	}
 }

@@ -98,7 +98,15 @@ func (id *Identity) Authorize(v Verb, namespace string, n int64) error {
 	if err != nil {
 		return id.countRefusal(err)
 	}
-	return id.spendRate(r, n)
+	switch {
+	case r.limiter == nil:
+	case n > int64(r.limiter.Burst()):
+		return id.countRefusal(Errorf(TooMuch, "%s may have %d at once: ask for fewer", r.who(), r.limiter.Burst()))
+	case !r.limiter.AllowN(time.Now(), int(n)):
+		return id.countRefusal(Errorf(TooMuch, "%s may have %g a second: ask more slowly", r.who(), r.token.Rate))
+	}
+	id.Count(n)
+	return nil
 }
 
 // countRefusal counts that a request was refused, and returns why.
@@ -131,31 +139,10 @@ func (r *rights) seesNamespace(namespace string) bool {
 	})
 }
 
-// Limited reports whether Spend ever refuses.
+// Limited reports whether the caller has a rate, or no rights.
 func (id *Identity) Limited() bool {
 	r, err := id.presentRights()
 	return err != nil || r.limiter != nil
-}
-
-// Spend takes n from the caller's present budget.
-func (id *Identity) Spend(n int64) error {
-	r, err := id.presentRights()
-	if err != nil {
-		return id.countRefusal(err)
-	}
-	return id.spendRate(r, n)
-}
-
-func (id *Identity) spendRate(r *rights, n int64) error {
-	switch {
-	case r.limiter == nil:
-	case n > int64(r.limiter.Burst()):
-		return id.countRefusal(Errorf(TooMuch, "%s may have %d at once: ask for fewer", r.who(), r.limiter.Burst()))
-	case !r.limiter.AllowN(time.Now(), int(n)):
-		return id.countRefusal(Errorf(TooMuch, "%s may have %g a second: ask more slowly", r.who(), r.token.Rate))
-	}
-	id.Count(n)
-	return nil
 }
 
 // Count adds to the use of the token.

@@ -76,12 +76,15 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Label == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "unknown" // only a label
-		}
-		o.Label = fmt.Sprintf("server %s/%d", host[:min(len(host), 80)], os.Getpid())
-	}
+	o.Label = cmp.Or(o.Label, LabelOf("server"))
 	return o
+}
+
+// LabelOf returns a label of this process.
+func LabelOf(kind string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // only a label
+	}
+	return fmt.Sprintf("%s %s/%d", kind, host[:min(len(host), 80)], os.Getpid())
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -229,12 +230,8 @@ func (s *Sequences) makeRoom() error {
 func (s *Sequences) List() []*Sequence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]*Sequence, 0, len(s.all))
-	for _, sq := range s.all {
-		out = append(out, sq)
-	}
-	slices.SortFunc(out, func(a, b *Sequence) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	byName := func(a, b *Sequence) int { return cmp.Compare(a.Name, b.Name) }
+	return slices.SortedFunc(maps.Values(s.all), byName)
 }
 
 // askAnew makes the next request for a sequence ask the store

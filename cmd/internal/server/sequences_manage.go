@@ -29,11 +29,7 @@ func (s *Management) ListSequences(ctx context.Context, _ *pb.SequenceListReques
 
 // ShowSequence returns one, also a deleted one.
 func (s *Management) ShowSequence(ctx context.Context, m *pb.SequenceShowRequest) (*pb.Sequence, error) {
-	return s.showSequence(ctx, m.Name)
-}
-
-func (s *Management) showSequence(ctx context.Context, name string) (*pb.Sequence, error) {
-	i, err := sequence.Show(ctx, s.sequences.counts, name)
+	i, err := sequence.Show(ctx, s.sequences.counts, m.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +62,7 @@ func (s *Management) CreateSequence(ctx context.Context, m *pb.SequenceCreateReq
 	if err := sequence.Create(ctx, s.sequences.counts, m.Name, d); err != nil {
 		return nil, err
 	}
-	out, err := s.showSequence(ctx, m.Name)
+	out, err := s.ShowSequence(ctx, &pb.SequenceShowRequest{Name: m.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +107,7 @@ func (s *Management) ChangeSequence(ctx context.Context, m *pb.SequenceChangeReq
 		return nil, err
 	}
 	s.sequences.askAnew(m.Name)
-	return s.showSequence(ctx, m.Name)
+	return s.ShowSequence(ctx, &pb.SequenceShowRequest{Name: m.Name})
 }
 
 // ConfirmSequence lets a sequence go on after its store was rolled back or
@@ -122,7 +118,7 @@ func (s *Management) ConfirmSequence(ctx context.Context, m *pb.SequenceConfirmR
 		return nil, err
 	}
 	s.sequences.askAnew(m.Name)
-	return s.showSequence(ctx, m.Name)
+	return s.ShowSequence(ctx, &pb.SequenceShowRequest{Name: m.Name})
 }
 
 // DeleteSequence ends one, with its name as confirmation. Other servers

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,10 +47,7 @@ func (s *Spaces) Find(ctx context.Context, name string) (*Space, error) {
 	if sp != nil && sp.stale.Load() { // its layout was changed
 		sp, err = s.openSpace(ctx, name)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return sp, nil
+	return sp, err
 }
 
 // Admit is Find for a caller with a right in it. The request counts as
@@ -132,10 +130,7 @@ func (s *Spaces) evictOne() bool {
 
 // publishSpaces makes the namespaces visible to the fast path. mu is held.
 func (s *Spaces) publishSpaces() {
-	view := make(map[string]*Space, len(s.all))
-	for name, sp := range s.all {
-		view[name] = sp
-	}
+	view := maps.Clone(s.all)
 	s.ready.Store(&view)
 }
 
@@ -155,13 +150,8 @@ func (s *Spaces) forgetSpace(sp *Space) {
 
 // List returns the open namespaces in the order of their names.
 func (s *Spaces) List() []*Space {
-	view := *s.ready.Load()
-	out := make([]*Space, 0, len(view))
-	for _, sp := range view {
-		out = append(out, sp)
-	}
-	slices.SortFunc(out, func(a, b *Space) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	byName := func(a, b *Space) int { return cmp.Compare(a.Name, b.Name) }
+	return slices.SortedFunc(maps.Values(*s.ready.Load()), byName)
 }
 
 // Moved returns the namespaces that were moved to another store, which
