@@ -117,18 +117,17 @@ func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Spa
 		c.noAuth()
 		return nil, false
 	}
-	sp := c.space
+	sp, err := c.space, error(nil)
 	if sp == nil || string(name) != sp.Name || sp.Stale() {
-		var err error
-		if sp, err = c.srv.cfg.Service.Spaces.Admit(c.srv.life, c.id, v, string(name), n); err != nil {
-			c.writeFailure(err)
-			return nil, false
-		}
-		c.space = sp
-	} else if err := c.id.Authorize(v, sp.Name, n); err != nil {
+		sp, err = c.srv.cfg.Service.Spaces.Admit(c.srv.life, c.id, v, string(name), n)
+	} else {
+		err = c.id.Authorize(v, sp.Name, n)
+	}
+	if err != nil {
 		c.writeFailure(err)
 		return nil, false
 	}
+	c.space = sp
 	return sp, true
 }
 

@@ -81,3 +81,23 @@ func checkSocket(path string) error {
 	}
 	return nil
 }
+
+// isLoopback reports whether only this machine reaches an address. The
+// server resolves a name only when it listens.
+func isLoopback(address string) (bool, error) {
+	if path, ok := socketPath(address); ok {
+		return true, checkSocket(path)
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false, fmt.Errorf("address %q: write it as 127.0.0.1:8080: %w", address, err)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return false, fmt.Errorf("address %q: %q is no port: write a number from 0 to 65535", address, port)
+	}
+	if host == "localhost" {
+		return true, nil
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback(), nil
+}

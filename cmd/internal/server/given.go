@@ -1,9 +1,13 @@
 package server
 
 import (
+	"context"
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence/sequence"
 )
 
 // givenOut is the last number that was given out, of each period of a dated
@@ -80,4 +84,48 @@ func (g *givenOut) lastOf(period int64) (int64, bool) {
 	defer g.mu.Unlock()
 	last, ok := g.periods[period]
 	return last, ok
+}
+
+// meanRate is how much came a second over the last while, from looks at a
+// counter.
+type meanRate struct {
+	mu            sync.Mutex
+	before, later sample
+}
+
+type sample struct {
+	at time.Time
+	n  int64
+}
+
+// rateTime is how long a rate is of at least, after the first while.
+const rateTime = 10 * time.Second
+
+// of returns the rate when the counter is n.
+func (m *meanRate) of(n int64, now time.Time) float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.Sub(m.later.at) >= rateTime {
+		m.before, m.later = m.later, sample{now, n}
+	}
+	if took := now.Sub(m.before.at); took > 0 {
+		return float64(n-m.before.n) / took.Seconds()
+	}
+	return 0
+}
+
+// LastNumber returns the last number; see [Sequences.Last].
+func (sq *Sequence) LastNumber(ctx context.Context, period int64) (last int64, any bool, err error) {
+	if period == 0 {
+		period = sq.Present()
+	} else if err := sq.CheckPeriod(period); err != nil {
+		return 0, false, err
+	}
+	if last, any = sq.given.lastOf(period); any {
+		return last, true, nil
+	}
+	ctx, cancel := WithStoreTimeout(ctx)
+	defer cancel()
+	last, any, err = sequence.Highest(ctx, sq.counts, sq.Name, period)
+	return last, any, sequenceError(sq.Name, err)
 }

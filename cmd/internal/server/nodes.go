@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -21,10 +22,7 @@ func (s *Management) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*
 	if err != nil || m.GetAfter() == math.MaxInt64 {
 		return out, err
 	}
-	limit := int(m.Limit)
-	if limit == 0 || limit > PageOfLeases {
-		limit = PageOfLeases
-	}
+	limit := min(cmp.Or(int(m.Limit), PageOfLeases), PageOfLeases)
 	if m.Node != nil {
 		limit = 1
 	}

@@ -20,13 +20,13 @@ import (
 // is safe for concurrent use.
 type Service struct {
 	*Core
-	Spaces     *Spaces     // namespaces
-	IDs        *IDs        // in them
-	Views      *Views      // of their nodes
-	Leases     *Leases     // of these
-	Sequences  *Sequences  // and their numbers
-	Servers    *Servers    // over the store
-	Management *Management // of all these
+	Spaces     *Spaces     // the namespaces that are open
+	IDs        *IDs        // new IDs in them
+	Views      *Views      // all nodes of a namespace, as they are now
+	Leases     *Leases     // nodes of programs that make IDs themselves
+	Sequences  *Sequences  // numbers
+	Servers    *Servers    // this server and the others over the store
+	Management *Management // lists and changes of all that the store has
 }
 
 // New returns a service over a store, which the caller closes after the
