@@ -47,7 +47,7 @@ func nextOf(b *testing.B, l snowfence.Layout, c snowfence.Config, node int64, ke
 	}, nil
 }
 
-// layers has the rows of the table; lab/bench/table/compat.go has their
+// layers has the rows of the table; lab/bench/table/page.md.tmpl has their
 // titles and targets.
 var layers = []layer{
 	snowflakeLayer(1, 21).as("bwmarrin", 500_000),
