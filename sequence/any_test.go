@@ -87,7 +87,7 @@ func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {
 			}
 			a.Close()
 			alone := openAny(t, all[0])
-			if _, _, err := alone.stores.takeFromAny(t.Context(), 1); err != nil {
+			if _, err := alone.from.take(t.Context(), 1, 1); err != nil {
 				t.Errorf("the only store is slow: %v", err)
 			}
 			alone.Close()
@@ -198,7 +198,7 @@ func TestAnyClose(t *testing.T) {
 		_, c := trio(t, Definition{Mode: Dense})
 		expect(t, c, 1)
 		synctest.Wait()
-		for _, m := range c.stores.members {
+		for _, m := range c.from.(*several).members {
 			m.store.(*shaky).fail(always("swap", errFault), nil)
 		}
 		for range 2 {

@@ -169,24 +169,35 @@ func TestDenseGivesBack(t *testing.T) {
 	}
 }
 
+// deaf is a store that goes on when a call was given up.
+type deaf struct{ *shaky }
+
+func (d deaf) Add(ctx context.Context, a store.Addition) (store.Record, error) {
+	return d.shaky.Add(context.WithoutCancel(ctx), a)
+}
+
 // What TryNext asked for before the end is not given out after it.
 func TestTryNextBeforeTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := made(t, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})
-		entered, through := gate(st)
-		if n, err := s.TryNext(); !errors.Is(err, ErrNotReady) {
-			t.Errorf("%d, %v", n, err)
-		}
-		<-entered
-		time.AfterFunc(time.Second, func() { through <- struct{}{} })
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		refused(t, s, ErrClosed)
-		if r := st.record(t, name); r.From != 0 {
-			t.Errorf("the store is at %d", r.From)
-		}
-	})
+	for mode, taken := range map[Mode]int64{Dense: 0, Fast: 10} {
+		synctest.Test(t, func(t *testing.T) {
+			st := newShaky()
+			create(t, st, Definition{Mode: mode, MinRange: 10, MaxRange: 10})
+			s := open(t, deaf{st}, nil)
+			entered, through := gate(st)
+			if n, err := s.TryNext(); !errors.Is(err, ErrNotReady) {
+				t.Errorf("%d, %v", n, err)
+			}
+			<-entered
+			time.AfterFunc(time.Second, func() { through <- struct{}{} })
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			refused(t, s, ErrClosed)
+			if r := st.record(t, name); r.From != taken {
+				t.Errorf("%s: the store is at %d", mode, r.From)
+			}
+		})
+	}
 }
 
 // A store that does not answer keeps Close for 5 seconds, and the error

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -18,18 +17,15 @@ import (
 //
 // Each period has its own Sequence, and so its own numbers.
 type Dated struct {
-	source    // of the definition, which gives no numbers
+	*plain    // the definition, which counts nothing
 	calendar  *calendar
-	mode      Mode
 	exact     bool
 	anyPeriod bool
-	life      context.Context // of calls to the store
-	end       context.CancelFunc
 	unpin     func()
-	present   atomic.Pointer[Sequence] // the period in use; nil before the first
+	present   atomic.Pointer[period] // the period in use; nil before the first
 
 	// Guarded by mu.
-	periods    map[int64]*Sequence // those that were used
+	periods    map[int64]*period // those that were used
 	closed     bool
 	closeDone  chan struct{} // closed when Close has ended
 	closeError error         // what Close returns
@@ -51,9 +47,8 @@ var errUnread = errors.New("the period was not read yet")
 // OpenDated is [Open] for a dated sequence. For a plain one it returns
 // [ErrDated].
 func OpenDated(ctx context.Context, st store.Store, name string, o *Options) (*Dated, error) {
-	d := &Dated{periods: map[int64]*Sequence{}, closeDone: make(chan struct{})}
-	d.useStore(ctx, st, name, o)
-	unpin, err := d.openRecord(ctx)
+	d := &Dated{plain: newPlain(ctx, st, name, o), periods: map[int64]*period{}, closeDone: make(chan struct{})}
+	unpin, err := d.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +56,9 @@ func OpenDated(ctx context.Context, st store.Store, name string, o *Options) (*D
 		unpin()
 		return nil, fmt.Errorf("sequence %q: %w", name, err)
 	}
-	d.unpin, d.mode = unpin, d.lastState.Mode
-	d.exact = o != nil && o.Exact || d.mode == Strict
+	d.unpin = unpin
+	d.exact = o != nil && o.Exact || d.lastState.Mode == Strict
 	d.anyPeriod = o != nil && o.AnyPeriod
-	d.life, d.end = context.WithCancel(world.With(context.Background(), d.world))
 	return d, nil
 }
 
@@ -90,7 +84,7 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (Serials, error) {
 		if err != nil {
 			return Serials{}, err
 		}
-		got, err := p.takeRow(ctx, n)
+		got, err := p.numbers.takeRow(ctx, n)
 		return d.serials(p, got), err
 	}
 	for {
@@ -98,10 +92,10 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (Serials, error) {
 		if err != nil {
 			return Serials{}, err
 		}
-		if got, ok := p.cur.Load().takeRow(n); ok {
+		if got, ok := p.numbers.cur.Load().takeRow(n); ok {
 			return d.serials(p, got), nil
 		}
-		got, err := p.waitFor(ctx, n, true)
+		got, err := p.numbers.waitFor(ctx, n, true)
 		if now, _ := d.presentPeriod(); now != p {
 			continue // the period ended while the store was waited for
 		}
@@ -109,40 +103,40 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (Serials, error) {
 	}
 }
 
-func (d *Dated) serials(p *Sequence, got span) Serials {
+func (d *Dated) serials(p *period, got span) Serials {
 	if got.len() == 0 {
 		return Serials{}
 	}
-	taken := d.calendar.dayIn(p.period, d.world.Now())
-	return Serials{p.period, got.firstNumber(p.step), got.len(), taken, p.step, d.calendar.pattern}
+	taken := d.calendar.dayIn(p.at, d.world.Now())
+	return Serials{p.at, got.firstNumber(p.numbers.step), got.len(), taken, p.numbers.step, d.calendar.pattern}
 }
 
 // namedPeriod opens a period that the caller names, one ahead at most.
-func (d *Dated) namedPeriod(period int64) (*Sequence, error) {
-	if err := d.calendar.admitPeriod(period, d.calendar.periodAt(d.world.Now())); err != nil {
+func (d *Dated) namedPeriod(at int64) (*period, error) {
+	if err := d.calendar.admitPeriod(at, d.calendar.periodAt(d.world.Now())); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", d.name, err)
 	}
 	p, err := d.presentPeriod() // its numbers that were taken ahead are used first
-	if err != nil || p.period == period {
+	if err != nil || p.at == at {
 		return p, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.periodSequence(period), nil
+	return d.usePeriod(at), nil
 }
 
 // stays reports whether a period is the one to take from: it is its time,
 // or less than an hour before.
-func (c *calendar) stays(p *Sequence, now time.Time) bool {
+func (c *calendar) stays(p *period, now time.Time) bool {
 	if p == nil {
 		return false
 	}
 	at := c.periodAt(now)
-	return at == p.period || at < p.period && c.periodAt(now.Add(clockBehind)) >= p.period
+	return at == p.at || at < p.at && c.periodAt(now.Add(clockBehind)) >= p.at
 }
 
 // presentPeriod returns the period to take from.
-func (d *Dated) presentPeriod() (*Sequence, error) {
+func (d *Dated) presentPeriod() (*period, error) {
 	if p := d.present.Load(); d.calendar.stays(p, d.world.Now()) {
 		return p, nil
 	}
@@ -157,42 +151,40 @@ func (d *Dated) presentPeriod() (*Sequence, error) {
 	if err := d.calendar.checkYears(at); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", d.name, err)
 	}
-	p := d.periodSequence(at)
-	p.takeAhead(true)
+	p := d.usePeriod(at)
+	p.numbers.takeAhead(!d.exact)
 	d.present.Store(p)
 	if was != nil {
-		was.takeAhead(false)
-		d.world.Go(was.retirePeriod)
+		was.numbers.takeAhead(false)
 	}
 	return p, nil
 }
 
-// periodSequence returns a period. mu is held.
-func (d *Dated) periodSequence(period int64) *Sequence {
-	if p := d.periods[period]; p != nil {
+// usePeriod returns a period. mu is held.
+func (d *Dated) usePeriod(at int64) *period {
+	if p := d.periods[at]; p != nil {
 		return p
 	}
 	for other, p := range d.periods {
 		if len(d.periods) < mostPeriods {
 			break
 		}
-		if p != d.present.Load() && p.isIdle() {
+		if p != d.present.Load() && p.numbers.isIdle() {
 			delete(d.periods, other)
 		}
 	}
-	p := newSequence()
-	p.name, p.store, p.world, p.log, p.of, p.period = d.name, d.store, d.world, d.log, d, period
-	p.lastState, p.rereadReason, p.closed = d.lastState, errUnread, d.closed
-	p.lastState.counter = store.Record{}
-	p.startTakes(d.life, true, func() {})
-	d.periods[period] = p
+	p := d.newPeriod(at)
+	p.numbers = newSequence(p.facts, p)
+	p.numbers.start(true, func(context.Context) {})
+	p.numbers.rereadReason, p.numbers.closed = errUnread, d.closed
+	d.periods[at] = p
 	return p
 }
 
 // Status returns the state of the period in use, in this program.
 func (d *Dated) Status() Status {
 	if p := d.present.Load(); p != nil {
-		return p.Status()
+		return p.numbers.Status()
 	}
 	return Status{}
 }
@@ -207,12 +199,11 @@ func (d *Dated) Close() error {
 	}
 	d.closed = true
 	var open []*Sequence
-	for _, period := range slices.Sorted(maps.Keys(d.periods)) {
-		open = append(open, d.periods[period])
+	for _, at := range slices.Sorted(maps.Keys(d.periods)) {
+		open = append(open, d.periods[at].numbers)
 	}
 	d.mu.Unlock()
 	d.closeError = closeAll(d.world, open)
-	d.end()
 	d.unpin()
 	close(d.closeDone)
 	return d.closeError
@@ -222,45 +213,27 @@ func (d *Dated) Close() error {
 func (s *Sequence) isIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.storeCall == nil
+	return s.takes == nil
 }
 
-// takeAhead makes a period take ahead, as its sequence does, or ends that.
+// takeAhead makes a period take ahead, or ends that: a dense one gives back
+// what it took ahead.
 func (s *Sequence) takeAhead(ahead bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.exact = s.of.exact || !ahead
+	s.exact = !ahead
+	if !ahead && s.dense {
+		s.retired = true
+		s.startTaking()
+	}
 }
 
-// retirePeriod gives back the range that a dense period took ahead, because
-// another period has begun. It takes nothing meanwhile.
-func (s *Sequence) retirePeriod() {
-	if s.mode != Dense {
-		return
+// returnRests gives back what a dense period took ahead, because another
+// one has begun.
+func (s *Sequence) returnRests(rests []span) {
+	ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
+	defer cancel()
+	if err := s.from.giveBack(ctx, rests); err != nil {
+		s.log.Warn("numbers of a period that ended are a gap", "sequence", s.name, "err", err)
 	}
-	s.mu.Lock()
-	for s.storeCall != nil {
-		taking := s.storeCall
-		s.mu.Unlock()
-		s.world.Wait(-1, taking)
-		s.mu.Lock()
-	}
-	if s.closed {
-		s.mu.Unlock()
-		return
-	}
-	s.storeCall = make(chan struct{})
-	rest := s.cur.Load().seal()
-	s.mu.Unlock()
-	ctx, cancel := s.world.WithTimeout(world.With(s.life, s.world), callTimeout)
-	err := s.returnAll(ctx, rest)
-	cancel()
-	s.mu.Lock()
-	if err != nil {
-		s.log.Warn("numbers of a period that ended are a gap", "sequence", s.name, "period", s.period, "err", err)
-	}
-	close(s.storeCall)
-	s.storeCall = nil
-	s.startTaking() // for those who came meanwhile
-	s.mu.Unlock()
 }

@@ -144,7 +144,7 @@ func (j *diary) settled(s *Dated) {
 	s.mu.Lock()
 	periods := make([]*Sequence, 0, len(s.periods))
 	for _, p := range s.periods {
-		periods = append(periods, p)
+		periods = append(periods, p.numbers)
 	}
 	s.mu.Unlock()
 	for _, p := range periods {

@@ -4,10 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
-	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 )
+
+// program gives numbers that a program keeps, such as a server. It says
+// itself when they end.
+type program struct {
+	*facts
+	ask func(ctx context.Context, n int64) (r Range, left int64, err error)
+}
 
 // OpenFunc returns a sequence that gets its numbers by calling take, for
 // example from a server. take returns n numbers, none of them twice, and
@@ -21,43 +28,43 @@ import (
 func OpenFunc(name string, d Definition, take func(ctx context.Context, n int64) (r Range, left int64, err error),
 	o *Options,
 ) (*Sequence, error) {
-	s := newSequence()
-	s.useStore(context.Background(), nil, name, o)
+	p := &program{newFacts(context.Background(), name, o), take}
 	var err error
-	if s.lastState.Definition, s.lastState.course, err = d.withDefaults(); err != nil {
+	if p.lastState.Definition, p.lastState.course, err = d.withDefaults(); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", name, err)
 	}
 	if d.Pattern != "" {
 		return nil, fmt.Errorf("sequence %q: %w: it is dated (%w)", name, ErrDated, lease.ErrInvalid)
 	}
-	s.ask = take
-	s.startTakes(world.With(context.Background(), s.world), d.Mode == Dense || d.Mode == Strict || o != nil && o.Exact,
-		func() {})
-	s.mode = Fast // nothing of it can be given back
+	s := newSequence(p.facts, p)
+	s.start(d.Mode == Dense || d.Mode == Strict || o != nil && o.Exact, func(context.Context) {})
+	s.dense, s.single, s.short, s.long = false, true, 10*time.Second, time.Minute
 	return s, nil
 }
 
-// ofProgram reports whether a program keeps the sequence: asking it is
-// quick, so ranges are short.
-func (s *Sequence) ofProgram() bool { return s.ask != nil && s.stores == nil }
-
-// askFor takes n numbers, or as many as callers wait for.
-func (s *Sequence) askFor(least, n int64) (span, error) {
-	r, left, err := s.ask(s.life, n)
-	if err != nil && s.isFinal(err) && n > least { // perhaps so many may not be taken at once
-		s.shrinkRange(n / 4)
+// take takes n ordinals, or as many as callers wait for.
+func (p *program) take(ctx context.Context, least, n int64) (span, error) {
+	r, left, err := p.ask(ctx, n)
+	if err != nil && p.final(err) && n > least { // perhaps so many may not be taken at once
 		n = least
-		r, left, err = s.ask(s.life, n)
+		r, left, err = p.ask(ctx, n)
 	}
 	if err != nil {
 		return span{}, err
 	}
-	way := s.lastState.course
-	if r.Step != s.step || way.numberOf(way.ordinalOf(r.First)) != r.First || s.ofProgram() && r.Count != n {
+	way := p.lastState.course
+	from := way.ordinalOf(r.First)
+	if r.Step != way.step || r.Count != n || way.numberOf(from) != r.First {
 		return span{}, errors.New("the numbers of the answer are not those of the request")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lastState.counter.From = s.lastState.course.count - left
-	return span{r.First, 0, r.Count}, nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lastState.counter.From = way.count - left
+	return span{way.start, from, from + n}, nil
 }
+
+func (*program) final(err error) bool { return !errors.Is(err, ErrNotReady) }
+
+func (*program) doubted() bool { return false }
+
+func (*program) giveBack(context.Context, []span) error { return nil }

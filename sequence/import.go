@@ -90,7 +90,7 @@ func begin(ctx context.Context, st store.Store, name string, period, from int64)
 				"them, too (%w)", name, r.From, period, lease.ErrExists)
 		}
 		old := r.Nonce
-		r.Key, r.Nonce, r.From = periodKey(name, period), w.Text(), from
+		r.Nonce, r.From = w.Text(), from
 		r.Revision++
 		r.At = w.Now().UnixMilli()
 		if err = st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err == nil {

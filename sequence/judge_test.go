@@ -292,3 +292,13 @@ func TestConfirmationsGrow(t *testing.T) {
 		grows(last)
 	})
 }
+
+// What a rollback once required stays required.
+func TestHighestRises(t *testing.T) {
+	var h highest
+	for _, to := range []int64{5, 3} {
+		if h.raise(to); h.Load() != 5 {
+			t.Errorf("raised to %d: %d", to, h.Load())
+		}
+	}
+}

@@ -23,7 +23,7 @@ type Local struct {
 // other modes its Next calls the sequence's Next.
 func (s *Sequence) Local() *Local {
 	l := &Local{step: s.step, most: 1, s: s}
-	if s.mode == Fast && !s.exact {
+	if !s.dense && !s.exact {
 		l.most = maxBlock
 	}
 	return l

@@ -184,8 +184,8 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 			if seen[1]+seen[2] != 3000 || twin && seen[1] > 0 || all[2].count("add") != 0 {
 				t.Errorf("twin %t: numbers by their remainder: %v", twin, seen)
 			}
-			if err, _ := a.stores.reasonWithout(); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(),
-				"store 3 of 3") {
+			err, _ := a.from.(*several).reasonWithout()
+			if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "store 3 of 3") {
 				t.Errorf("%v", err)
 			}
 			a.Close()
@@ -220,6 +220,37 @@ func TestLateAnswerOfACopy(t *testing.T) {
 			time.Sleep(time.Second) // the first one answers
 		}
 	})
+}
+
+// Nor are its numbers given out that were on their way.
+func TestTakeOfACopyIsDropped(t *testing.T) {
+	_, s := trio(t, Definition{})
+	a := s.from.(*several)
+	got, err := a.take(t.Context(), 1, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.members[0].out = true
+	if s.endStep(&step{n: 10, got: got}); s.next.len() > 0 || s.trouble == nil {
+		t.Errorf("%+v, %v", s.next, s.trouble)
+	}
+}
+
+// A range of one store is no continuation of another store's, wherever it
+// begins.
+func TestRangeOfAnotherStoreFollows(t *testing.T) {
+	all, s := trio(t, Definition{MinRange: 10, MaxRange: 10})
+	other := open(t, all[1], nil)
+	reserve(t, other, 10, 2)
+	settle(t, other) // up to ordinal 20
+	expect(t, s, 1)
+	settle(t, s)
+	all[0].fail(always("add", errFault), nil)
+	reserve(t, s, 16, 6) // 3 are left, up to ordinal 20
+	settle(t, s)
+	reserve(t, s, 8, 102)
 }
 
 // A store that was left out is in no program's way.
@@ -266,7 +297,7 @@ func TestSequenceThatWasReplaced(t *testing.T) {
 			all[0].empty()
 			time.Sleep(time.Millisecond)
 			create(t, all[0], now)
-			all[0].become(a.stores.members[0].lastState.Identity)
+			all[0].become(a.from.(*several).members[0].lastState.Identity)
 			r := all[0].record(t, name) // as others left it
 			r.From, r.Revision, r.Nonce, r.Generation = was.From+5000, was.Revision+5, "later", was.Generation+1
 			all[0].put(t, r)

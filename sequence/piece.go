@@ -2,9 +2,8 @@ package sequence
 
 import "sync/atomic"
 
-// span is ordinals [from, until) of a course that begins at start. A span
-// from a program or from one of several stores is a course of its own, from
-// 0 on. All courses have one step.
+// span is ordinals [from, until) of a course that begins at start. Each of
+// several stores has its own start. All courses have one step.
 type span struct{ start, from, until int64 }
 
 func (s span) len() int64 { return s.until - s.from }

@@ -1,7 +1,5 @@
 package sequence
 
-import "time"
-
 // rangesLeft is how many ranges the remaining numbers make at least:
 // otherwise the first of two programs would take all of a short sequence.
 const rangesLeft = 64
@@ -13,30 +11,16 @@ func (s *Sequence) rangeSize() int64 {
 	return min(s.size, max(1, (k.course.count-k.counter.From)/rangesLeft))
 }
 
-// shrinkRange makes the next range no larger than a size.
-func (s *Sequence) shrinkRange(size int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.size = min(s.size, size)
-}
-
 // noteFirstOfRange is called when the first number of a range is taken.
 // After a range that did not last long, larger ones follow, for fewer
 // writes. After one that lasted long, smaller ones follow, because a rest
 // may be lost. mu is held.
 func (s *Sequence) noteFirstOfRange() {
-	short, long := 15*time.Minute, 30*time.Minute
-	switch {
-	case s.ofProgram():
-		short, long = 10*time.Second, time.Minute
-	case s.lastState.Mode == Dense:
-		short, long = time.Minute, 2*time.Minute
-	}
 	now := s.world.Now()
 	switch lasted := now.Sub(s.began); {
-	case lasted < short:
+	case lasted < s.short:
 		s.size *= 2
-	case lasted > long:
+	case lasted > s.long:
 		s.size /= 2
 	}
 	s.began = now

@@ -106,10 +106,12 @@ func decode(name string, r store.Record) (state, error) {
 }
 
 func readPeriod(ctx context.Context, st store.Store, name string, period int64) (store.Record, error) {
-	rs, err := st.Get(ctx, []store.Key{periodKey(name, period)})
+	key := periodKey(name, period)
+	rs, err := st.Get(ctx, []store.Key{key})
 	if err != nil {
 		return store.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", name, period, err)
 	}
+	rs[0].Key = key // also where there is none
 	return rs[0], nil
 }
 
@@ -126,10 +128,23 @@ func (s state) liveError() error {
 	return nil
 }
 
-// lowestOrdinal returns the lowest ordinal that a period may give; 0 for a
-// plain sequence.
-func (s state) lowestOrdinal(period int64) int64 {
-	if period > s.Through {
+func (s state) endError() error {
+	return fmt.Errorf("sequence %q: %w%s up to max %d: raise max, or use another sequence", s.name, ErrEnded,
+		s.ofPeriod(), *s.Max)
+}
+
+// ofPeriod names the period for errors.
+func (s state) ofPeriod() string {
+	if s.Pattern == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of period %d", s.counter.Node)
+}
+
+// lowestOrdinal returns the lowest ordinal that the period may give; 0 for
+// a plain sequence.
+func (s state) lowestOrdinal() int64 {
+	if s.counter.Node > s.Through {
 		return 0
 	}
 	return s.Floor

@@ -33,7 +33,7 @@ func (s *Sequence) Reserve(ctx context.Context, n int64) (Range, error) {
 	return s.rangeOf(got), nil
 }
 
-func (s *source) checkCount(n int64) error {
+func (s *facts) checkCount(n int64) error {
 	if n < 1 || n > mostAtOnce {
 		return fmt.Errorf("sequence %q: %d numbers at once: use 1 to %d (%w)", s.name, n, mostAtOnce, lease.ErrInvalid)
 	}

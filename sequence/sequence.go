@@ -31,31 +31,31 @@ type Options struct {
 // Sequence gives out the numbers of a sequence in one program. It is safe
 // for concurrent use.
 type Sequence struct {
-	cur atomic.Pointer[piece] // of which numbers are taken; never nil
-	source
+	cur    atomic.Pointer[piece] // of which numbers are taken; never nil
+	*facts                       // of from
+	from   supply
 
-	mode  Mode
-	exact bool            // nothing is taken ahead
-	step  int64           // from each number to the next
-	life  context.Context // of calls to the store
-	end   context.CancelFunc
-	unpin func()
+	step        int64         // from each number to the next
+	dense       bool          // unused numbers go back
+	short, long time.Duration // between them, a range lasts as long as it should
+	single      bool          // a range of one number is not taken ahead
 
-	// ask takes numbers in place of the source: of several stores, or of a
-	// program that keeps them.
-	ask    func(ctx context.Context, n int64) (r Range, left int64, err error)
-	stores *several // that ask takes of; nil of a program
+	life    context.Context // of calls to the supply
+	end     context.CancelFunc
+	release func(ctx context.Context) // ends the use of the supply
 
 	// Guarded by mu.
+	exact        bool          // nothing is taken ahead
+	retired      bool          // what was taken ahead has to go back
 	next         span          // taken ahead; empty when nothing is
 	size         int64         // of the next range
 	began        time.Time     // when the first number of the range was taken; zero before any
 	queue        []*waiter     // who waits for the next take
 	inTake       []*waiter     // where nothing is taken ahead: who waits for the take under way
 	eager        bool          // a caller wanted numbers without waiting
-	storeCall    chan struct{} // closed when the store is asked no more; nil when it is not asked
+	takes        chan struct{} // closed when the supply is asked no more; nil when it is not asked
 	rereadReason error         // why the record is read before the next take; nil when it is not
-	trouble      error         // what the store said last, while it fails
+	trouble      error         // what the supply said last, while it fails
 
 	closed     bool
 	closing    chan struct{} // closed when Close begins
@@ -63,63 +63,38 @@ type Sequence struct {
 	closeError error         // what Close returns
 }
 
-// waiter is a call that waits for ordinals.
-type waiter struct {
-	n    int64
-	row  bool // it needs all n, one after the other; else fewer will do
-	got  span
-	err  error
-	done chan struct{} // closed when got or err is there
-}
-
 // Open opens a plain sequence; for a dated one use [OpenDated]. It returns
 // [ErrNoSequence] if there is none of that name, and [ErrRolledBack] if the
 // store may have lost numbers.
 func Open(ctx context.Context, st store.Store, name string, o *Options) (*Sequence, error) {
-	s := newSequence()
-	s.useStore(ctx, st, name, o)
-	unpin, err := s.openRecord(ctx)
+	p := newPlain(ctx, st, name, o)
+	unpin, err := p.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s.lastState.Pattern != "" {
+	if p.lastState.Pattern != "" {
 		unpin()
 		return nil, fmt.Errorf("sequence %q: %w: it is dated: use OpenDated", name, ErrDated)
 	}
-	s.startTakes(world.With(context.Background(), s.world), o != nil && o.Exact || s.lastState.Mode == Strict, unpin)
+	s := newSequence(p.facts, p)
+	s.start(o != nil && o.Exact || p.lastState.Mode == Strict, func(context.Context) { unpin() })
 	return s, nil
 }
 
-// openRecord reads a sequence, and returns a function that ends the use of
-// the store.
-func (s *source) openRecord(ctx context.Context) (unpin func(), err error) {
-	if unpin, err = s.store.Pin(ctx); err != nil {
-		return nil, fmt.Errorf("sequence %q: %w", s.name, err)
-	}
-	if err = s.rereadUsable(ctx); err != nil {
-		unpin()
-		return nil, err
-	}
-	return unpin, nil
+func newSequence(f *facts, from supply) *Sequence {
+	s := &Sequence{facts: f, from: from, closing: make(chan struct{}), closeDone: make(chan struct{})}
+	s.life, s.end = context.WithCancel(world.With(context.Background(), f.world))
+	s.cur.Store(span{}.piece(0))
+	return s
 }
 
-// useStore says where the record is.
-func (s *source) useStore(ctx context.Context, st store.Store, name string, o *Options) {
-	s.name, s.store, s.world, s.log = name, st, world.From(ctx), store.Warnings(slog.Default())
-	if o != nil && o.Logger != nil {
-		s.log = o.Logger
+// start makes a sequence with a known definition ready.
+func (s *Sequence) start(exact bool, release func(ctx context.Context)) {
+	s.exact, s.release, s.step = exact, release, s.lastState.course.step
+	s.short, s.long = 15*time.Minute, 30*time.Minute
+	if s.dense = s.lastState.Mode == Dense; s.dense {
+		s.short, s.long = time.Minute, 2*time.Minute
 	}
-}
-
-func newSequence() *Sequence {
-	return &Sequence{closing: make(chan struct{}), closeDone: make(chan struct{})}
-}
-
-// startTakes makes a sequence with a known definition ready.
-func (s *Sequence) startTakes(life context.Context, exact bool, unpin func()) {
-	s.exact, s.unpin, s.mode, s.step = exact, unpin, s.lastState.Mode, s.lastState.course.step
-	s.life, s.end = context.WithCancel(life)
-	s.cur.Store(span{}.piece(s.step))
 }
 
 // Next returns a number. It waits for the store as long as ctx lasts, but

@@ -106,7 +106,7 @@ func (s state) addPeriod(i Info, period int64) Info {
 // remaining returns the first number that no program has, and how many
 // there are: none where a period is closed.
 func (s state) remaining(period int64) (next, left int64) {
-	from := max(s.counter.From, s.lowestOrdinal(period))
+	from := max(s.counter.From, s.lowestOrdinal())
 	if left = s.course.count - from; left <= 0 || period < s.Open {
 		return 0, 0
 	}
@@ -129,7 +129,7 @@ func Highest(ctx context.Context, st store.Store, name string, period int64) (nu
 	if err != nil {
 		return 0, false, err
 	}
-	from := min(max(s.counter.From, s.lowestOrdinal(period)), s.course.count)
+	from := min(max(s.counter.From, s.lowestOrdinal()), s.course.count)
 	if from == 0 {
 		return 0, false, nil
 	}

@@ -11,9 +11,8 @@ type Status struct {
 func (s *Sequence) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.cur.Load()
 	return Status{
-		Held:    int64(p.count-min(p.next.Load(), p.count)) + s.next.len(),
+		Held:    s.cur.Load().left() + s.next.len(),
 		Left:    max(0, s.lastState.course.count-s.lastState.counter.From),
 		Trouble: s.trouble,
 	}
@@ -25,11 +24,3 @@ func (s *Sequence) Definition() Definition { return s.definition() }
 
 // Definition returns the definition, as [Sequence.Definition] does.
 func (d *Dated) Definition() Definition { return d.definition() }
-
-func (s *source) definition() Definition {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d := s.lastState.Definition
-	d.Start, d.Max = new(*d.Start), new(*d.Max)
-	return d
-}

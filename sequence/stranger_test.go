@@ -43,7 +43,7 @@ func TestRollbackIsRememberedWhileTheIdentityIsUnknown(t *testing.T) {
 func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
 	ctx, h := clockAt(t, "2026-12-31T23:00:00Z")
 	st := newShaky()
-	create(t, st, Definition{Pattern: "{year}-{n}", MinRange: 10})
+	create(t, st, Definition{Mode: Fast, Pattern: "{year}-{n}", MinRange: 10})
 	s, err := OpenDated(ctx, st, name, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -54,14 +54,14 @@ func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.present.Load()
-	settle(t, p)
+	settle(t, p.numbers)
 	h.set(t, "2027-01-01T02:00:00Z")
 	if _, err := s.Next(ctx); err != nil {
 		t.Fatal(err)
 	}
 	last := first.N
 	for _, n := range []int64{3, 100, 1, 50, 2} {
-		settle(t, p)
+		settle(t, p.numbers)
 		got, err := s.Reserve(ctx, first.Period, n)
 		if err != nil || got.First <= last {
 			t.Errorf("%d numbers from %d on, %v, after %d", n, got.First, err, last)
@@ -137,7 +137,7 @@ func TestGiveBackAfterATakeThatWasRepeated(t *testing.T) {
 func settle(t testing.TB, s *Sequence) {
 	t.Helper()
 	s.mu.Lock()
-	taking := s.storeCall
+	taking := s.takes
 	s.mu.Unlock()
 	if taking != nil {
 		<-taking

@@ -1,15 +1,24 @@
 package sequence
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
+	"cmp"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
+
+// step is one thing that runTakes does without the mutex: it waits, gives
+// back, reads the record again, or takes.
+type step struct {
+	pause    time.Duration
+	rests    []span
+	reread   bool
+	least, n int64
+	exact    bool // callers get all that the take brings; the next period may begin during it
+	got      span
+	err      error
+	failed   int // takes without an answer until now
+}
 
 const (
 	// callTimeout bounds a take. A database that is asked again while it is
@@ -22,77 +31,81 @@ const (
 	longestPause  = time.Second
 )
 
-// startTaking sees to it that the store is asked for the wanted numbers. mu
-// is held.
+// startTaking sees to it that the supply is asked for the wanted numbers.
+// mu is held.
 func (s *Sequence) startTaking() {
-	if s.storeCall == nil {
-		s.storeCall = make(chan struct{})
+	if s.takes == nil {
+		s.takes = make(chan struct{})
 		s.world.Go(s.runTakes)
 	}
 }
 
-// runTakes asks the store until nobody wants more, with one call at a time:
-// otherwise a locked row could hold all connections of the pool.
+// runTakes asks the supply until nobody wants more, with one call at a
+// time: otherwise a locked row could hold all connections of the pool.
 func (s *Sequence) runTakes() {
-	s.mu.Lock()
-	for failed := 0; ; {
-		least, n := s.wantedOrdinals()
-		if n == 0 {
-			close(s.storeCall)
-			s.storeCall = nil
-			s.mu.Unlock() // not deferred: a store that panics does so without the lock
-			return
-		}
-		var got span
-		var err error
-		exact := s.exact // the next period may begin during the take
-		if s.rereadReason != nil {
-			s.mu.Unlock()
-			if s.ask == nil {
-				err = s.resumeAfter(s.life)
-			}
-			s.mu.Lock()
-			if err == nil {
-				s.rereadReason = nil
-				continue // what is wanted depends on what is left
-			}
-		} else {
-			if exact { // who comes later needs a take that begins later
-				s.chooseWaiters(n)
-			}
-			s.mu.Unlock()
-			if s.ask != nil {
-				got, err = s.askFor(least, n)
-			} else {
-				ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
-				got, err = s.fetchOrdinals(ctx, n, store.ErrLost)
-				cancel()
-			}
-			s.mu.Lock()
-			if err == nil && s.lastState.Confirmed < s.leastConfirmed() {
-				err = store.ErrLost // meanwhile another period saw that the store was rolled back
-			}
-		}
+	var t step
+	for s.nextStep(&t) {
 		switch {
-		case err == nil:
-			s.noteError(nil)
-			s.handOut(got, exact)
-			failed = 0
-			continue
-		case s.isFinal(err):
-			s.noteError(err)
-			s.rereadReason, s.eager = err, false
-			s.refuseAll(err)
-			failed = 0
-			continue
+		case t.pause > 0:
+			s.world.Wait(t.pause, s.closing)
+		case t.rests != nil:
+			s.returnRests(t.rests)
+		case t.reread:
+			t.err = s.from.resume(s.life)
+		default:
+			t.got, t.err = s.from.take(s.life, t.least, t.n)
 		}
-		s.queue, s.inTake = append(s.inTake, s.queue...), nil
+	}
+}
+
+// nextStep ends a step and sets the next one. Without one it reports false.
+func (s *Sequence) nextStep(t *step) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endStep(t)
+	if t.pause > 0 {
+		return true
+	}
+	if s.retired && !s.closed {
+		s.retired, t.rests = false, s.dropHeld()
+		return true
+	}
+	if t.least, t.n = s.wantedOrdinals(); t.n == 0 {
+		close(s.takes)
+		s.takes = nil
+		return false
+	}
+	t.exact, t.reread = s.exact, s.rereadReason != nil
+	if t.exact && !t.reread { // who comes later needs a take that begins later
+		s.inTake, s.queue = s.queue, nil
+	}
+	return true
+}
+
+// endStep hands out what a step brought, and sets a pause after an error
+// that waiting may end. mu is held.
+func (s *Sequence) endStep(t *step) {
+	done := *t
+	*t = step{failed: done.failed}
+	switch err := done.err; {
+	case done.n == 0: // it waited, or gave back
+	case err == nil && done.reread:
+		s.rereadReason = nil
+	case err == nil && !s.from.doubted():
+		s.noteError(nil)
+		s.handOut(done)
+		t.failed = 0
+	case s.from.final(err):
 		s.noteError(err)
-		s.mu.Unlock()
-		pause := min(shortestPause<<min(failed, 10), longestPause)
-		s.world.Wait(pause/2+time.Duration(s.world.Uint64()%uint64(pause)), s.closing)
-		s.mu.Lock()
-		failed++
+		s.rereadReason, s.eager = err, false
+		s.refuseAll(err)
+		t.failed = 0
+	default:
+		s.noteError(cmp.Or(err, store.ErrLost))
+		s.queue, s.inTake = append(s.inTake, s.queue...), nil
+		pause := min(shortestPause<<min(t.failed, 10), longestPause)
+		t.pause = pause/2 + time.Duration(s.world.Uint64()%uint64(pause))
+		t.failed++
 	}
 }
 
@@ -115,20 +128,10 @@ func (s *Sequence) wantedOrdinals() (least, n int64) {
 	case s.rereadReason != nil || s.next.len() > 0 || s.began.IsZero():
 		return 0, 0
 	}
-	if n = s.rangeSize(); n == 1 && s.ofProgram() {
+	if n = s.rangeSize(); n == 1 && s.single {
 		return 0, 0 // callers want few numbers: none is taken ahead
 	}
 	return 1, n // one range ahead of the one in use
-}
-
-// chooseWaiters takes the waiters out of the queue that a take of n
-// ordinals is for. mu is held.
-func (s *Sequence) chooseWaiters(n int64) {
-	at := 0
-	for ; at < len(s.queue) && s.queue[at].n <= n; at++ {
-		n -= s.queue[at].n
-	}
-	s.inTake, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
 }
 
 // noteError keeps the store's last error, and logs it when it is new. mu is
@@ -144,28 +147,12 @@ func (s *Sequence) noteError(err error) {
 	s.trouble = err
 }
 
-// isFinal reports whether waiting cannot end an error.
-func (s *Sequence) isFinal(err error) bool {
-	if s.ask != nil {
-		return !errors.Is(err, ErrNotReady)
-	}
-	return final(err)
-}
-
-// final reports whether waiting cannot end a store's error.
-func final(err error) bool {
-	for _, kind := range []error{
-		ErrEnded, ErrRolledBack, ErrNoSequence, ErrPeriod, store.ErrReplaced, store.ErrMoved, lease.ErrRefused,
-	} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
-}
-
 // handOut gives out a taken range. mu is held.
-func (s *Sequence) handOut(got span, exact bool) {
+func (s *Sequence) handOut(t step) {
+	got := t.got
+	if got.len() < t.n {
+		s.size = t.n / 4 // perhaps so many may not be taken at once
+	}
 	if s.closed {
 		s.next = got // to be given back
 		return
@@ -173,18 +160,12 @@ func (s *Sequence) handOut(got span, exact bool) {
 	waited := len(s.inTake)
 	s.inTake, got = serve(s.inTake, got)
 	switch {
-	case !exact:
+	case !t.exact:
 		s.deliverRange(got)
 	case len(s.inTake) < waited: // what a period took ahead when it was the present one is lower
-		s.cur.Load().seal()
-		s.next = span{}
+		s.dropHeld()
 	}
-	if s.ask != nil || s.lastState.counter.From < s.lastState.course.count {
-		return // a server may hold numbers when all are taken, and says itself when they end
-	}
-	err := s.lastState.endError() // there is nothing more for those who need more than was left
-	refuse(s.inTake, err)
-	s.inTake = nil
+	s.queue, s.inTake = append(s.inTake, s.queue...), nil // for them it was too little
 }
 
 // refuseAll ends the waiting of all. mu is held.
@@ -192,26 +173,4 @@ func (s *Sequence) refuseAll(err error) {
 	refuse(s.inTake, err)
 	refuse(s.queue, err)
 	s.inTake, s.queue = nil, nil
-}
-
-// resumeAfter reads the record after an error that no waiting mends.
-func (s *source) resumeAfter(ctx context.Context) error {
-	ctx, cancel := s.world.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	if err := s.rereadUsable(ctx); err != nil {
-		return err
-	}
-	if s.lastState.counter.From >= s.lastState.course.count {
-		return s.lastState.endError()
-	}
-	return nil
-}
-
-func (s state) endError() error {
-	of := ""
-	if s.Pattern != "" {
-		of = fmt.Sprintf(" of period %d", s.counter.Node)
-	}
-	return fmt.Errorf("sequence %q: %w%s up to max %d: raise max, or use another sequence", s.name, ErrEnded,
-		of, *s.Max)
 }

@@ -23,9 +23,7 @@ import (
 // a number first, it returns [ErrRetry]. After any error roll the
 // transaction back.
 func NextTx(ctx context.Context, st store.Store, name string, period int64) (Serial, error) {
-	s := &source{}
-	s.useStore(ctx, st, name, nil)
-	c, err := s.openTx(ctx, period)
+	s, c, err := openTx(ctx, newPlain(ctx, st, name, nil), period)
 	var got span
 	if err == nil { // after a change of others the number that was taken would be a gap
 		got, err = s.fetchOrdinals(ctx, 1, errSkipped)
@@ -36,44 +34,46 @@ func NextTx(ctx context.Context, st store.Store, name string, period int64) (Ser
 	case err != nil:
 		return Serial{}, err
 	}
-	return c.serialOf(s.period, s.lastState.course.numberOf(got.from), s.world.Now()), nil
+	now := s.lastState
+	return c.serialOf(now.counter.Node, now.course.numberOf(got.from), s.world.Now()), nil
 }
 
 // openTx reads a sequence from which a transaction may take. The calendar
 // is nil of a plain one.
-func (s *source) openTx(ctx context.Context, period int64) (c *calendar, err error) {
-	now, err := s.reread(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if now.Mode != Strict {
-		return nil, fmt.Errorf("sequence %q: its mode is %s, so programs hold ranges of it: "+
+func openTx(ctx context.Context, p *plain, at int64) (s *source, c *calendar, err error) {
+	now, err := p.reread(ctx)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case now.Mode != Strict:
+		return nil, nil, fmt.Errorf("sequence %q: its mode is %s, so programs hold ranges of it: "+
 			"for numbers in a transaction "+
-			"make a strict sequence that starts above this one (%w)", s.name, now.Mode, lease.ErrRefused)
+			"make a strict sequence that starts above this one (%w)", p.name, now.Mode, lease.ErrRefused)
+	case now.Pattern == "" && at != 0:
+		return nil, nil, fmt.Errorf("sequence %q: %w: it is a plain one, without period %d", p.name, ErrDated, at)
 	}
-	if now.Pattern == "" && period != 0 {
-		return nil, fmt.Errorf("sequence %q: %w: it is a plain one, without period %d", s.name, ErrDated, period)
-	}
+	s = &p.source
 	if now.Pattern != "" {
 		if c, err = now.calendar(); err == nil {
-			present := c.periodAt(s.world.Now())
-			s.of, s.period = &Dated{calendar: c}, cmp.Or(period, present)
-			err = c.admitPeriod(s.period, present)
+			present := c.periodAt(p.world.Now())
+			at = cmp.Or(at, present)
+			err = c.admitPeriod(at, present)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("sequence %q: %w", s.name, err)
+			return nil, nil, fmt.Errorf("sequence %q: %w", p.name, err)
 		}
-		if err = s.admitPeriod(now); err == nil {
-			now.counter, err = readPeriod(ctx, s.store, s.name, s.period)
+		of := (&Dated{plain: p, calendar: c}).newPeriod(at)
+		s = &of.source
+		if err = of.admit(now); err == nil {
+			now.counter, err = readPeriod(ctx, p.store, p.name, at)
 		}
 	}
 	if err == nil {
-		now, err = s.enterPeriod(ctx, now)
+		err = s.kind.adopt(ctx, now)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s.learnState(now)
-	s.lastTaken = now.counter.From // what others took
-	return c, nil
+	s.lastTaken = s.lastState.counter.From // what others took
+	return s, c, nil
 }

@@ -8,6 +8,15 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
+// waiter is a call that waits for ordinals.
+type waiter struct {
+	n    int64
+	row  bool // it needs all n, one after the other; else fewer will do
+	got  span
+	err  error
+	done chan struct{} // closed when got or err is there
+}
+
 // waitFor takes n ordinals in a row, or up to n where a row is not needed,
 // and waits for the store if it has to.
 func (s *Sequence) waitFor(ctx context.Context, n int64, row bool) (span, error) {
@@ -95,10 +104,25 @@ func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 // followWith ends the piece in use and returns a later range, with the rest
 // of the piece where the range continues it. mu is held.
 func (s *Sequence) followWith(later span) span {
-	if rest := s.cur.Load().seal(); rest.until == later.from {
+	if rest := s.cur.Load().seal(); rest.start == later.start && rest.until == later.from {
 		later.from = rest.from
 	}
 	return later
+}
+
+// dropHeld ends the piece in use and the range taken ahead, and returns
+// them, the last one first. mu is held.
+func (s *Sequence) dropHeld() []span {
+	rests := []span{s.next, s.cur.Load().seal()}
+	s.next = span{}
+	return rests
+}
+
+// dropAhead drops the numbers that the sequence holds.
+func (s *Sequence) dropAhead() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropHeld()
 }
 
 // deliverRange gives a range to the waiters, in their order, and keeps the

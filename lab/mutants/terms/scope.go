@@ -33,8 +33,8 @@ var Path = slices.Concat(
 	whole("lease/internal/ticket", "ticket"),
 	whole("lease/store", "add records store text identity group group_batcher"),
 	whole("sequence", `
-		any calendar close confirm course dated func definition judge local manage pattern piece range_size record reserve
-		sequence serial show source take tx wait
+		any any_take calendar close confirm course dated func definition judge local manage pattern period piece plain
+		range_size record reserve sequence serial show source supply take tx wait
 	`),
 	whole("cmd/internal/lessor", "lessor units"),
 	whole("cmd/internal/rpc", "forward"),

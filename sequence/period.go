@@ -1,0 +1,145 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// period is the record of one period of a dated sequence. The definition is
+// another record, which all periods share.
+type period struct {
+	source
+	of      *Dated
+	at      int64
+	numbers *Sequence // that takes of it
+}
+
+func (d *Dated) newPeriod(at int64) *period {
+	p := &period{of: d, at: at, source: source{facts: &facts{
+		name: d.name, world: d.world, log: d.log.With("period", at), lastState: d.lastState,
+	}, store: d.store, least: d.least}}
+	p.kind = p
+	p.lastState.counter = store.Record{}
+	return p
+}
+
+// reread reads the record of the period first: then the definition is never
+// the older one.
+func (p *period) reread(ctx context.Context) (state, error) {
+	counter, err := readPeriod(ctx, p.store, p.name, p.at)
+	if err != nil {
+		return state{}, err
+	}
+	now, err := p.readDefinition(ctx)
+	if err == nil {
+		now.counter, err = counter, p.admit(now)
+	}
+	return now, err
+}
+
+// admit refuses a period that is closed.
+func (p *period) admit(now state) error {
+	if p.at >= now.Open {
+		return nil
+	}
+	return fmt.Errorf("sequence %q: %w: period %d was closed when the sequence was confirmed: take a later one",
+		p.name, ErrPeriod, p.at)
+}
+
+// confirmTake reads the definition, because a confirmation writes it alone.
+func (p *period) confirmTake(ctx context.Context, _ store.Record) (store.Record, error) {
+	known := p.lastState.record
+	rs, err := p.store.Get(ctx, []store.Key{keyOf(p.name)})
+	if err != nil {
+		return known, fmt.Errorf("sequence %q: reading it after a take: %w", p.name, err)
+	}
+	if rs[0].Nonce != known.Nonce {
+		return known, store.ErrLost
+	}
+	return known, nil
+}
+
+// adopt makes the record of the period one of this definition: it has its
+// generation, which is 0 where there is no record, and counts from the
+// floor on.
+func (p *period) adopt(ctx context.Context, now state) error {
+	if r := now.counter; r.Generation != now.record.Generation {
+		old := r.Nonce
+		if old == "" {
+			if err := p.checkNear(ctx); err != nil {
+				return err
+			}
+		}
+		r.Nonce, r.Generation = p.world.Text(), now.record.Generation
+		r.From = max(r.From, now.lowestOrdinal())
+		r.Revision++
+		r.At = p.world.Now().UnixMilli()
+		if err := p.store.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
+			return fmt.Errorf("sequence %q: writing period %d: %w", p.name, p.at, err)
+		}
+		now.counter = r
+	}
+	p.learnState(now)
+	p.of.learnOf(now)
+	return nil
+}
+
+// checkNear refuses a new period more than a year away from this clock or
+// the store's: each has a record that stays.
+func (p *period) checkNear(ctx context.Context) error {
+	if p.of.anyPeriod {
+		return nil
+	}
+	at, err := p.store.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("sequence %q: asking the store for its time: %w", p.name, err)
+	}
+	for _, t := range []time.Time{p.world.Now(), at} {
+		c := p.of.calendar
+		if !t.IsZero() && (p.at < c.periodAt(t.AddDate(-1, 0, 0)) || p.at > c.periodAt(t.AddDate(1, 0, 0))) {
+			return fmt.Errorf("sequence %q: %w: period %d has no number yet, and is more than a year away from %s: "+
+				"set the clock right, or allow it (Options.AnyPeriod, --any-period)", p.name, ErrPeriod, p.at,
+				t.In(c.zone).Format(time.DateOnly))
+		}
+	}
+	return nil
+}
+
+// learnOf keeps a period's reading of the definition, unless another period
+// read more.
+func (d *Dated) learnOf(now state) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now.counter = now.record
+	if now.record.Generation > d.lastState.record.Generation {
+		d.lastState = now
+	}
+}
+
+// dropAhead drops what all periods took ahead: it may come from the store
+// that was rolled back.
+func (p *period) dropAhead() {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	for _, other := range p.of.periods {
+		other.numbers.dropAhead()
+	}
+}
+
+func (p *period) tookSince(open int64) (own int64) {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	for at, other := range p.of.periods {
+		if at >= open {
+			other.mu.Lock()
+			own = max(own, other.lastTaken)
+			other.mu.Unlock()
+		}
+	}
+	return own
+}
+
+func (p *period) lower(r *store.Record, _ state) { r.Until = max(r.Until, r.From) }
