@@ -33,9 +33,7 @@ func TestAnyGoesOnWithAnotherStore(t *testing.T) {
 		}},
 		{"rolled back", func(t *testing.T, st *shaky) { st.become("another") }},
 		{"deleted", func(t *testing.T, st *shaky) {
-			if err := Delete(t.Context(), st, name); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, Delete(t.Context(), st, name))
 		}},
 		{"empty", func(t *testing.T, st *shaky) { st.empty() }},
 		{"replaced", func(t *testing.T, st *shaky) { st.fail(always("add", store.ErrReplaced), nil) }},
@@ -109,15 +107,11 @@ func TestAnyEnds(t *testing.T) {
 	if !errors.Is(err, ErrEnded) || strings.Count(err.Error(), "of 3: ") != 3 {
 		t.Errorf("%v", err)
 	}
-	if _, err := a.TryNext(); !errors.Is(err, ErrEnded) {
-		t.Errorf("%v", err)
-	}
+	wantErr(t, errOf(a.TryNext()), ErrEnded, "")
 	if n, err := a.Fill(t.Context(), make([]int64, 3)); n != 0 || !errors.Is(err, ErrEnded) {
 		t.Errorf("%d, %v", n, err)
 	}
-	if err := Update(t.Context(), all[1], name, Changes{Max: new(int64(17))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Update(t.Context(), all[1], name, Changes{Max: new(int64(17))}))
 	expect(t, a, 17)
 }
 
@@ -177,19 +171,13 @@ func TestAnyClose(t *testing.T) {
 		}()
 		synctest.Wait()
 		for _, x := range []*Sequence{a, a, b, b} {
-			if err := x.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, x.Close())
 		}
-		if err := <-failed; !errors.Is(err, ErrClosed) {
-			t.Errorf("%v", err)
-		}
+		wantErr(t, <-failed, ErrClosed, "")
 		if n := all[0].record(t, name).From; n != 1 {
 			t.Errorf("%d are taken", n)
 		}
-		if _, err := a.Next(t.Context()); !errors.Is(err, ErrClosed) {
-			t.Errorf("%v", err)
-		}
+		wantErr(t, errOf(a.Next(t.Context())), ErrClosed, "")
 		for i, st := range all {
 			if n := st.pinned(); n != 0 {
 				t.Errorf("store %d has %d pins", i, n)
@@ -202,9 +190,7 @@ func TestAnyClose(t *testing.T) {
 			m.store.(*shaky).fail(always("swap", errFault), nil)
 		}
 		for range 2 {
-			if err := c.Close(); !errors.Is(err, errFault) {
-				t.Errorf("%v", err)
-			}
+			wantErr(t, c.Close(), errFault, "")
 		}
 	})
 }
@@ -220,9 +206,7 @@ func TestAnyGivesBackWhereItTook(t *testing.T) {
 			expect(t, a, n)
 		}
 		expect(t, a, 2)
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, a.Close())
 		if n, m := all[0].record(t, name).From, all[1].record(t, name).From; n != 20 || m != 1 {
 			t.Errorf("%d and %d are taken", n, m)
 		}

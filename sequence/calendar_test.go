@@ -12,10 +12,7 @@ import (
 
 func calendarOf(t testing.TB, pattern, zone string) *calendar {
 	t.Helper()
-	c, err := Definition{Pattern: pattern, Zone: zone}.calendar()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Definition{Pattern: pattern, Zone: zone}.calendar())
 	return c
 }
 
@@ -55,10 +52,7 @@ func TestPeriodsOfInstants(t *testing.T) {
 		{"Pacific/Apia", "2011-12-30T09:59:59Z", 20111229},
 		{"Pacific/Apia", "2011-12-30T10:00:00Z", 20111231},
 	} {
-		instant, err := time.Parse(time.RFC3339, c.instant)
-		if err != nil {
-			t.Fatal(err)
-		}
+		instant := must(time.Parse(time.RFC3339, c.instant))
 		for pattern, want := range map[string]int64{daily: c.day, monthly: c.day / 100, yearly: c.day / 10_000} {
 			d := Definition{Pattern: pattern, Zone: c.zone}
 			if got, err := d.Period(instant); err != nil || got != want {
@@ -191,19 +185,11 @@ func TestYearsOfPatterns(t *testing.T) {
 func TestZonesThatAreRefused(t *testing.T) {
 	for _, zone := range []string{"Local", "Mars/Olympus", "../etc/passwd", "+01:00"} {
 		d := Definition{Pattern: daily, Zone: zone}
-		if err := Create(t.Context(), newShaky(), name, d); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("zone %q: %v", zone, err)
-		}
-		if _, err := d.Period(time.Now()); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("zone %q: %v", zone, err)
-		}
+		wantErr(t, Create(t.Context(), newShaky(), name, d), lease.ErrInvalid, "zone %q", zone)
+		wantErr(t, errOf(d.Period(time.Now())), lease.ErrInvalid, "zone %q", zone)
 	}
-	if _, err := (Definition{}).Period(time.Now()); !errors.Is(err, ErrDated) {
-		t.Errorf("a plain sequence has no periods: %v", err)
-	}
-	if _, err := (Definition{Pattern: "{n}"}).Period(time.Now()); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a pattern without a date: %v", err)
-	}
+	wantErr(t, errOf((Definition{}).Period(time.Now())), ErrDated, "a plain sequence has no periods")
+	wantErr(t, errOf((Definition{Pattern: "{n}"}).Period(time.Now())), lease.ErrInvalid, "a pattern without a date")
 }
 
 // Numbers that were got in another way have the texts of the definition.
@@ -219,13 +205,9 @@ func TestSerialsOfOthers(t *testing.T) {
 		"negative number": {Period: 20260228, First: -1, Count: 1},
 		"nothing":         {Period: 20260228, First: 1},
 	} {
-		if _, err := r.Of(d); !errors.Is(err, ErrPeriod) {
-			t.Errorf("%s: %v", what, err)
-		}
+		wantErr(t, errOf(r.Of(d)), ErrPeriod, "%s", what)
 	}
-	if _, err := (Serials{Period: 20260228, First: 1, Count: 1}).Of(Definition{}); !errors.Is(err, ErrDated) {
-		t.Errorf("a plain sequence: %v", err)
-	}
+	wantErr(t, errOf((Serials{Period: 20260228, First: 1, Count: 1}).Of(Definition{})), ErrDated, "a plain sequence")
 	if r, err := (Serials{Period: 20260228, First: 0, Count: 1}).Of(d); err != nil || r.At(0).N != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}

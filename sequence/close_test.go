@@ -36,9 +36,7 @@ func TestClose(t *testing.T) {
 			}
 			began := time.Now()
 			for range 2 {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, s.Close())
 			}
 			for range 3 {
 				if err := <-errs; !errors.Is(err, ErrClosed) {
@@ -189,9 +187,7 @@ func TestTryNextBeforeTheEnd(t *testing.T) {
 			}
 			<-entered
 			time.AfterFunc(time.Second, func() { through <- struct{}{} })
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, s.Close())
 			refused(t, s, ErrClosed)
 			if r := st.record(t, name); r.From != taken {
 				t.Errorf("%s: the store is at %d", mode, r.From)
@@ -226,9 +222,7 @@ func TestDenseWithoutAStore(t *testing.T) {
 		go s.Next(ctx)
 		synctest.Wait()
 		began := time.Now()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, s.Close())
 		if d := time.Since(began); d != closeTimeout {
 			t.Errorf("it took %v", d)
 		}

@@ -103,17 +103,11 @@ func TestSerialsByName(t *testing.T) {
 		t.Errorf("%d takes for a number that was there", n)
 	}
 	yy := opened(t, "2099-12-31T12:00:00Z", Definition{Pattern: "{yy}-{n}"})
-	if _, err := yy.s.Reserve(yy.ctx, 2100, 1); !errors.Is(err, ErrEnded) {
-		t.Errorf("2100 by name: %v", err)
-	}
-	if _, err := yy.s.Reserve(yy.ctx, 1999, 1); !errors.Is(err, ErrPeriod) {
-		t.Errorf("1999 by name: %v", err)
-	}
+	wantErr(t, errOf(yy.s.Reserve(yy.ctx, 2100, 1)), ErrEnded, "2100 by name")
+	wantErr(t, errOf(yy.s.Reserve(yy.ctx, 1999, 1)), ErrPeriod, "1999 by name")
 	yy.set(t, "2100-01-01T00:00:00Z")
 	yy.refuses(yy.s, ErrEnded)
-	if _, err := yy.s.Reserve(yy.ctx, 2099, 1); !errors.Is(err, ErrEnded) {
-		t.Errorf("2099 by name, after its end: %v", err)
-	}
+	wantErr(t, errOf(yy.s.Reserve(yy.ctx, 2099, 1)), ErrEnded, "2099 by name, after its end")
 }
 
 // A dated sequence is not opened as a plain one, nor the other way round.
@@ -137,12 +131,8 @@ func TestOpenOfTheOtherKind(t *testing.T) {
 func TestSerialsThatAreRefused(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
 	for _, n := range []int64{-1, 0, mostAtOnce + 1} {
-		if _, err := j.s.Reserve(j.ctx, 0, n); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%d serials: %v", n, err)
-		}
-		if _, err := j.s.Reserve(j.ctx, 20261122, n); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%d serials: %v", n, err)
-		}
+		wantErr(t, errOf(j.s.Reserve(j.ctx, 0, n)), lease.ErrInvalid, "%d serials", n)
+		wantErr(t, errOf(j.s.Reserve(j.ctx, 20261122, n)), lease.ErrInvalid, "%d serials", n)
 	}
 	big := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: "{year}{n}"})
 	if r, err := big.s.Reserve(big.ctx, 0, mostAtOnce); err != nil || r.Count != mostAtOnce {
@@ -150,9 +140,7 @@ func TestSerialsThatAreRefused(t *testing.T) {
 	}
 	j.s.Close()
 	j.refuses(j.s, ErrClosed)
-	if _, err := j.s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrClosed) {
-		t.Errorf("a period that was not used before the end: %v", err)
-	}
+	wantErr(t, errOf(j.s.Reserve(j.ctx, 20261121, 1)), ErrClosed, "a period that was not used before the end")
 }
 
 // A call that waits over midnight gets a number of the day on which it gets
@@ -226,20 +214,15 @@ func TestPeriodsEnd(t *testing.T) {
 		"no pattern":           {Zone: "Asia/Shanghai"},
 		"bad pattern":          {Pattern: "{n}"},
 	} {
-		if err := Create(t.Context(), st, name, d); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%s: %v", what, err)
-		}
+		wantErr(t, Create(t.Context(), st, name, d), lease.ErrInvalid, "%s", what)
 	}
 	create(t, st, Definition{Pattern: "{yy}{n:1}"})
-	if err := Update(t.Context(), st, name, Changes{Max: new(int64(10))}); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("max raised beyond the width: %v", err)
-	}
+	wantErr(t, Update(t.Context(), st, name, Changes{Max: new(int64(10))}), lease.ErrInvalid,
+		"max raised beyond the width")
 	for what, d := range map[string]Definition{
 		"pattern": {Pattern: "{year}{n:1}"}, "zone": {Pattern: "{yy}{n:1}", Zone: "Asia/Shanghai"}, "plain": {},
 	} {
-		if err := Create(t.Context(), st, name, d); !errors.Is(err, lease.ErrExists) {
-			t.Errorf("created again with another %s: %v", what, err)
-		}
+		wantErr(t, Create(t.Context(), st, name, d), lease.ErrExists, "created again with another %s", what)
 	}
 	if err := Create(t.Context(), st, name, Definition{Pattern: "{yy}{n:1}", Zone: "UTC"}); err != nil {
 		t.Errorf("created again alike: %v", err)
@@ -289,9 +272,7 @@ func TestDensePeriodsGiveBack(t *testing.T) {
 	j.takesIn(j.s, 20261122, "20261122-003")
 	j.takesIn(j.open(nil), 20261122, "20261122-004")
 	j.takesIn(j.s, 20261124, "20261124-001")
-	if err := j.s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, j.s.Close())
 	for period, want := range map[int64]int64{20261122: 4, 20261123: 1, 20261124: 1} {
 		if from := j.record(period).From; from != want {
 			t.Errorf("%d: %d numbers are taken, not %d", period, from, want)
@@ -354,9 +335,7 @@ func TestPeriodsAreForgotten(t *testing.T) {
 		t.Error("a period was forgotten while a call waited for it")
 	}
 	close(busy)
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	noError(t, <-served)
 	if n := len(c.periods); n > mostPeriods {
 		t.Errorf("%d periods are remembered", n)
 	}
@@ -375,9 +354,7 @@ func TestDefinitionOfAnOpenSequence(t *testing.T) {
 	*j.s.Definition().Max, *j.s.Definition().Start = 5, 5
 	j.takes(j.s, "20261122-001")
 	for _, most := range []int64{500, 400} {
-		if err := Update(j.ctx, j.st, name, Changes{Max: &most}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Update(j.ctx, j.st, name, Changes{Max: &most}))
 		if d := j.s.Definition(); *d.Max == most {
 			t.Error("the definition is known before it was read")
 		}
@@ -388,9 +365,7 @@ func TestDefinitionOfAnOpenSequence(t *testing.T) {
 			t.Errorf("%d, want %d", *d.Max, most)
 		}
 	}
-	if _, err := j.s.Reserve(j.ctx, 20261121, 401); !errors.Is(err, ErrEnded) {
-		t.Errorf("401 of 400 numbers: %v", err)
-	}
+	wantErr(t, errOf(j.s.Reserve(j.ctx, 20261121, 401)), ErrEnded, "401 of 400 numbers")
 }
 
 // dial is a store with a clock.
@@ -414,13 +389,8 @@ func TestPeriodFarFromTheStoresClock(t *testing.T) {
 		if st.at, st.err = time.Parse(time.RFC3339, at); st.err != nil {
 			st.err = errFault
 		}
-		if err := Create(ctx, st, name, Definition{Pattern: daily}); err != nil {
-			t.Fatal(err)
-		}
-		s, err := OpenDated(ctx, st, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Create(ctx, st, name, Definition{Pattern: daily}))
+		s := must(OpenDated(ctx, st, name, nil))
 		short, cancel := context.WithTimeout(ctx, time.Second)
 		if got, err := s.Next(short); !errors.Is(err, want) {
 			t.Errorf("%s: %+v, %v", at, got, err)
@@ -455,10 +425,7 @@ func TestPartsThatAreShownOnly(t *testing.T) {
 	}
 	j := opened(t, "2026-11-30T12:00:00Z", d)
 	j.takes(j.s, "2026-3-11-30-0019")
-	kept, err := j.s.Reserve(j.ctx, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must(j.s.Reserve(j.ctx, 0, 1))
 	j.set(t, "2026-11-30T15:00:00Z")
 	j.takes(j.s, "2026-3-12-01-0039")
 	if got := kept.At(0).Text; got != "2026-3-11-30-0027" {
@@ -478,18 +445,12 @@ func TestPartsThatAreShownOnly(t *testing.T) {
 		"{year}-{n}": 0, "{year}{quarter:shown}{n}": 20270331, "{year}{month:shown}{n}": 20270331,
 		"{year}{day:shown}{n}": 20270331,
 	} {
-		c, err := Definition{Pattern: pattern}.calendar()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(Definition{Pattern: pattern}.calendar())
 		if got := c.dayIn(2027, time.Date(2027, 3, 31, 15, 0, 0, 0, time.UTC)); got != want {
 			t.Errorf("%s: day %d", pattern, got)
 		}
 	}
-	read, err := d.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := must(d.Reader())
 	if got, err := read("2026-4-03-31-0058"); err != nil || got.Period != 2026 || got.N != 5 {
 		t.Errorf("read %+v, %v", got, err)
 	}

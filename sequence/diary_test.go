@@ -35,10 +35,7 @@ func (h *hands) Now() time.Time {
 // set sets the clock to a time such as 2026-11-22T23:59:59Z.
 func (h *hands) set(t testing.TB, at string) {
 	t.Helper()
-	now, err := time.Parse(time.RFC3339, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must(time.Parse(time.RFC3339, at))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now = now
@@ -66,9 +63,7 @@ func opened(t testing.TB, at string, d Definition) *diary {
 	t.Helper()
 	ctx, h := clockAt(t, at)
 	st := newShaky()
-	if err := Create(ctx, st, name, d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Create(ctx, st, name, d))
 	j := &diary{t, h, ctx, st, nil}
 	j.s = j.open(nil)
 	return j
@@ -77,10 +72,7 @@ func opened(t testing.TB, at string, d Definition) *diary {
 // open opens it in another program with the same clock.
 func (j *diary) open(o *Options) *Dated {
 	j.Helper()
-	s, err := OpenDated(j.ctx, j.st, name, o)
-	if err != nil {
-		j.Fatal(err)
-	}
+	s := must(OpenDated(j.ctx, j.st, name, o))
 	j.Cleanup(func() { s.Close() })
 	return s
 }
@@ -116,26 +108,19 @@ func (j *diary) refuses(s *Dated, kind error) error {
 // record returns the record of a period.
 func (j *diary) record(period int64) store.Record {
 	j.Helper()
-	rs, err := j.st.Store.Get(j.ctx, []store.Key{periodKey(name, period)})
-	if err != nil {
-		j.Fatal(err)
-	}
+	rs := must(j.st.Store.Get(j.ctx, []store.Key{periodKey(name, period)}))
 	return rs[0]
 }
 
 // puts makes the record of a period what it was, as a backup does.
 func (j *diary) puts(r store.Record) {
 	j.Helper()
-	if err := j.st.Store.Swap(j.ctx, []store.Write{{Old: j.record(r.Node).Nonce, New: r}})[0]; err != nil {
-		j.Fatal(err)
-	}
+	noError(j, j.st.Store.Swap(j.ctx, []store.Write{{Old: j.record(r.Node).Nonce, New: r}})[0])
 }
 
 func (j *diary) confirms(c Confirmation) {
 	j.Helper()
-	if err := Confirm(j.ctx, j.st, name, c); err != nil {
-		j.Fatal(err)
-	}
+	noError(j, Confirm(j.ctx, j.st, name, c))
 }
 
 // settled waits until no period asks the store for anything.

@@ -51,10 +51,7 @@ func (k *keeper) open(t *testing.T, d Definition, o *Options) *Sequence {
 	t.Helper()
 	k.next, k.left, k.most = 5, 1_000_000, 1_000_000
 	d.Start, d.Step, d.MinRange = new(int64(5)), 3, 1
-	s, err := OpenFunc(name, d, k.take, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(OpenFunc(name, d, k.take, o))
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -199,8 +196,6 @@ func TestFuncErrors(t *testing.T) {
 		}
 	})
 	for what, d := range map[string]Definition{"dated": {Pattern: "{year}-{n}"}, "wrong": {Mode: "slow"}} {
-		if _, err := OpenFunc(name, d, (&keeper{}).take, nil); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%s: %v", what, err)
-		}
+		wantErr(t, errOf(OpenFunc(name, d, (&keeper{}).take, nil)), lease.ErrInvalid, "%s", what)
 	}
 }

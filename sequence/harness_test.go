@@ -171,10 +171,7 @@ func always(op string, err error) func(string) error {
 // record returns the record of a sequence.
 func (s *shaky) record(t testing.TB, name string) store.Record {
 	t.Helper()
-	rs, err := s.Store.Get(t.Context(), []store.Key{keyOf(name)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rs := must(s.Store.Get(t.Context(), []store.Key{keyOf(name)}))
 	return rs[0]
 }
 
@@ -182,26 +179,19 @@ func (s *shaky) record(t testing.TB, name string) store.Record {
 func (s *shaky) put(t testing.TB, r store.Record) {
 	t.Helper()
 	old := s.record(t, r.Namespace[1:])
-	if err := s.Store.Swap(t.Context(), []store.Write{{Old: old.Nonce, New: r}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Store.Swap(t.Context(), []store.Write{{Old: old.Nonce, New: r}})[0])
 }
 
 const name = "orders"
 
 func create(t testing.TB, st store.Store, d Definition) {
 	t.Helper()
-	if err := Create(t.Context(), st, name, d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Create(t.Context(), st, name, d))
 }
 
 func open(t testing.TB, st store.Store, o *Options) *Sequence {
 	t.Helper()
-	s, err := Open(t.Context(), st, name, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Open(t.Context(), st, name, o))
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -245,10 +235,7 @@ func (listless) Heads(context.Context) ([]store.Record, error) { return nil, err
 
 func openAny(t testing.TB, all ...*shaky) *Sequence {
 	t.Helper()
-	a, err := OpenAny(t.Context(), stores(all...), name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(OpenAny(t.Context(), stores(all...), name, nil))
 	t.Cleanup(func() { a.Close() })
 	return a
 }
@@ -274,8 +261,32 @@ func createAny(t testing.TB, step int64, d Definition, all ...*shaky) {
 	t.Helper()
 	for i, st := range all {
 		d.Start, d.Step = new(int64(i+1)), step
-		if err := Create(t.Context(), st, name, d); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Create(t.Context(), st, name, d))
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// errOf returns the error of a call that has to fail.
+func errOf[T any](_ T, err error) error { return err }
+
+// wantErr reports an error of another kind.
+func wantErr(t testing.TB, err, kind error, format string, args ...any) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf(format+": %v, want %v", append(args, err, kind)...)
 	}
 }

@@ -18,9 +18,7 @@ func TestImportOfPeriods(t *testing.T) {
 	last := map[int64]int64{20261121: 7, 20261122: 41, 20261120: 0, 20261119: 999}
 	j := &diary{t, h, ctx, newShaky(), nil}
 	for range 2 {
-		if err := Import(ctx, j.st, name, d, last); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Import(ctx, j.st, name, d, last))
 		j.s = j.open(nil)
 		if got, err := j.s.Reserve(ctx, 20261119, 1); !errors.Is(err, ErrEnded) {
 			t.Errorf("a period that ended: %+v, %v", got, err)
@@ -30,9 +28,7 @@ func TestImportOfPeriods(t *testing.T) {
 	j.takesIn(j.s, 20261121, "20261121-008")
 	j.takesIn(j.s, 20261120, "20261120-001")
 	j.takesIn(j.s, 20261118, "20261118-001")
-	if err := Import(ctx, j.st, name, d, last); err != nil {
-		t.Error(err)
-	}
+	noError(t, Import(ctx, j.st, name, d, last))
 	j.takes(j.s, "20261122-043")
 	j.set(t, "2026-11-23T12:00:00Z")
 	j.takes(j.s, "20261123-001")
@@ -44,17 +40,11 @@ func TestImportBesidePrograms(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	d := Definition{Pattern: daily, Mode: Strict}
 	j.takes(j.s, "20261122-001")
-	if err := Import(j.ctx, j.st, name, d, map[int64]int64{20261122: 5}); !errors.Is(err, lease.ErrExists) {
-		t.Errorf("a number came twice: %v", err)
-	}
-	if err := Import(j.ctx, j.st, name, d, map[int64]int64{20261123: 5}); err != nil {
-		t.Error(err)
-	}
+	wantErr(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261122: 5}), lease.ErrExists, "a number came twice")
+	noError(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261123: 5}))
 	j.takesIn(j.s, 20261123, "20261123-006")
 	d.Mode = Fast
-	if err := Import(j.ctx, j.st, name, d, map[int64]int64{20261124: 5}); !errors.Is(err, lease.ErrExists) {
-		t.Errorf("another definition: %v", err)
-	}
+	wantErr(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261124: 5}), lease.ErrExists, "another definition")
 }
 
 // Another process writes the period at the same time.
@@ -69,9 +59,7 @@ func TestImportMeetsAnother(t *testing.T) {
 		}
 		j.takes(j.open(nil), "20261122-010")
 	}
-	if err := Import(ctx, j.st, name, d, map[int64]int64{20261122: 10}); err != nil {
-		t.Error(err)
-	}
+	noError(t, Import(ctx, j.st, name, d, map[int64]int64{20261122: 10}))
 	j.takes(j.open(nil), "20261122-011")
 }
 
@@ -100,9 +88,7 @@ func TestImportMeetsAMove(t *testing.T) {
 func TestImportPlain(t *testing.T) {
 	st := store.NewMemory()
 	for range 2 {
-		if err := Import(t.Context(), st, name, Definition{Mode: Strict}, map[int64]int64{0: 41}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Import(t.Context(), st, name, Definition{Mode: Strict}, map[int64]int64{0: 41}))
 	}
 	expect(t, open(t, st, nil), 42)
 	if err := Import(t.Context(), st, name, Definition{Mode: Strict}, map[int64]int64{0: 50}); !errors.Is(err,

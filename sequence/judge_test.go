@@ -17,9 +17,7 @@ import (
 // confirm confirms a floor and fails the test if that is refused.
 func confirm(t testing.TB, st store.Store, c Confirmation) {
 	t.Helper()
-	if err := Confirm(t.Context(), st, name, c); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Confirm(t.Context(), st, name, c))
 }
 
 // Stop: a store with another identity gives no number before it is
@@ -40,9 +38,7 @@ func TestAnotherStoreStops(t *testing.T) {
 	if !errors.Is(err, ErrRolledBack) || strings.Contains(err.Error(), "took") {
 		t.Errorf("opened: %v", err)
 	}
-	if err := Update(t.Context(), st, name, Changes{MaxRange: 5000}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Update(t.Context(), st, name, Changes{MaxRange: 5000}))
 	refused(t, s, ErrRolledBack) // a change confirms nothing
 	confirm(t, st, Confirmation{Floor: new(int64(50))})
 	expect(t, s, 50)
@@ -150,9 +146,7 @@ func TestRecordThatWentBackStops(t *testing.T) {
 			st.put(t, back(was, st.record(t, name)))
 			refused(t, s, ErrRolledBack)
 			refused(t, s, ErrRolledBack)
-			if err := Update(t.Context(), st, name, Changes{MaxRange: 5000}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, Update(t.Context(), st, name, Changes{MaxRange: 5000}))
 			refused(t, s, ErrRolledBack)
 			low := st.record(t, name).From < 7
 			confirm(t, st, Confirmation{Floor: new(int64(7))})
@@ -237,9 +231,7 @@ func TestConfirm(t *testing.T) {
 	for what, c := range map[string]Confirmation{
 		"nothing": {}, "both": {Floor: new(int64(1)), Used: new(int64(1))}, "programs": {Used: new(int64(1)), Programs: -1},
 	} {
-		if err := Confirm(t.Context(), st, name, c); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%s: %v", what, err)
-		}
+		wantErr(t, Confirm(t.Context(), st, name, c), lease.ErrInvalid, "%s", what)
 	}
 	confirm(t, st, Confirmation{Used: new(int64(1)), Programs: 1 << 60})
 	if i, err := Show(t.Context(), st, name); err != nil || i.Left != 0 {
@@ -252,9 +244,8 @@ func TestConfirm(t *testing.T) {
 		t.Errorf("as many programs as can be counted: %+v, %v", i, err)
 	}
 	st.fail(always("identity", errFault), nil)
-	if err := Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}); !errors.Is(err, errFault) {
-		t.Errorf("a store that does not say who it is: %v", err)
-	}
+	wantErr(t, Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}), errFault,
+		"a store that does not say who it is")
 }
 
 // A confirmation counts up, also in the same millisecond and with changes
@@ -277,14 +268,9 @@ func TestConfirmationsGrow(t *testing.T) {
 		var last state
 		for range 3 {
 			for range 5 {
-				if err := Update(t.Context(), st, name, Changes{MaxRange: 2000}); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, Update(t.Context(), st, name, Changes{MaxRange: 2000}))
 			}
-			was, err := read(t.Context(), st, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			was := must(read(t.Context(), st, name))
 			last = grows(was)
 		}
 		time.Sleep(time.Second)

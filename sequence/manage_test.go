@@ -39,16 +39,12 @@ func TestCreateAgain(t *testing.T) {
 	} {
 		other := d
 		change(&other)
-		if err := Create(t.Context(), st, name, other); !errors.Is(err, lease.ErrExists) {
-			t.Errorf("another %s: %v", what, err)
-		}
+		wantErr(t, Create(t.Context(), st, name, other), lease.ErrExists, "another %s", what)
 	}
 	if st.record(t, name) != was {
 		t.Error("a refused definition changed something")
 	}
-	if err := Create(t.Context(), st, name, Definition{Mode: "x"}); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a definition that is none: %v", err)
-	}
+	wantErr(t, Create(t.Context(), st, name, Definition{Mode: "x"}), lease.ErrInvalid, "a definition that is none")
 }
 
 // A deleted sequence gives no number. It comes back with the same
@@ -56,26 +52,16 @@ func TestCreateAgain(t *testing.T) {
 func TestDeletedSequenceGoesOn(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	expect(t, s, 1, 2)
-	if err := Delete(t.Context(), st, name); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Delete(t.Context(), st, name))
 	refused(t, s, ErrNoSequence)
 	was := st.record(t, name)
 	if err := Delete(t.Context(), st, name); err != nil || st.record(t, name) != was {
 		t.Errorf("deleted again: %v", err)
 	}
-	if _, err := Open(t.Context(), st, name, nil); !errors.Is(err, ErrNoSequence) {
-		t.Errorf("opened: %v", err)
-	}
-	if err := Update(t.Context(), st, name, Changes{MinRange: 2}); !errors.Is(err, ErrNoSequence) {
-		t.Errorf("changed: %v", err)
-	}
-	if err := Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(9))}); !errors.Is(err, ErrNoSequence) {
-		t.Errorf("confirmed: %v", err)
-	}
-	if err := Create(t.Context(), st, name, Definition{}); !errors.Is(err, lease.ErrExists) {
-		t.Errorf("made with another mode: %v", err)
-	}
+	wantErr(t, errOf(Open(t.Context(), st, name, nil)), ErrNoSequence, "opened")
+	wantErr(t, Update(t.Context(), st, name, Changes{MinRange: 2}), ErrNoSequence, "changed")
+	wantErr(t, Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(9))}), ErrNoSequence, "confirmed")
+	wantErr(t, Create(t.Context(), st, name, Definition{}), lease.ErrExists, "made with another mode")
 	create(t, st, Definition{Mode: Strict})
 	expect(t, s, 3)
 	expect(t, open(t, st, nil), 4)
@@ -99,14 +85,10 @@ func TestUnusedSequenceIsMadeAnew(t *testing.T) {
 				continue
 			}
 			st, s := made(t, was)
-			if err := Delete(t.Context(), st, name); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, Delete(t.Context(), st, name))
 			create(t, st, is)
 			refused(t, s, lease.ErrRefused)
-			if err := Delete(t.Context(), st, name); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, Delete(t.Context(), st, name))
 			create(t, st, was)
 			expect(t, open(t, st, nil), *cmp.Or(was.Start, new(int64(1))))
 		}
@@ -122,12 +104,8 @@ func TestUnusedSequenceIsMadeAnew(t *testing.T) {
 		},
 	} {
 		st, _ := made(t, Definition{Mode: Strict})
-		if err := spoil(st); err != nil {
-			t.Fatal(err)
-		}
-		if err := Delete(t.Context(), st, name); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, spoil(st))
+		noError(t, Delete(t.Context(), st, name))
 		if err := Create(t.Context(), st, name, Definition{Step: 3}); !errors.Is(err, lease.ErrExists) ||
 			!strings.Contains(err.Error(), "deleted") {
 			t.Errorf("%s: %v", why, err)
@@ -158,23 +136,16 @@ func TestChange(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict, Max: new(int64(100))})
 	expect(t, s, 1, 2, 3)
 	for max, want := range map[int64]error{2: lease.ErrRefused, 1: lease.ErrRefused, 0: lease.ErrInvalid} {
-		if err := Update(t.Context(), st, name, Changes{Max: &max}); !errors.Is(err, want) {
-			t.Errorf("max %d: %v", max, err)
-		}
+		wantErr(t, Update(t.Context(), st, name, Changes{Max: &max}), want, "max %d", max)
 	}
 	change := func(c Changes) Definition {
 		t.Helper()
 		was := st.record(t, name)
-		if err := Update(t.Context(), st, name, c); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Update(t.Context(), st, name, c))
 		if r := st.record(t, name); r.Generation != was.Generation+1 || r.From != was.From {
 			t.Errorf("%+v became %+v", was, r)
 		}
-		i, err := Show(t.Context(), st, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := must(Show(t.Context(), st, name))
 		return i.Definition
 	}
 	change(Changes{Max: new(int64(3))})
@@ -191,30 +162,20 @@ func TestChange(t *testing.T) {
 	refused(t, s, ErrEnded)
 	change(Changes{Max: new(int64(6))})
 	expect(t, s, 6)
-	if err := Update(t.Context(), st, name, Changes{MinRange: 9}); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a range upside down: %v", err)
-	}
+	wantErr(t, Update(t.Context(), st, name, Changes{MinRange: 9}), lease.ErrInvalid, "a range upside down")
 }
 
 // Above a confirmed floor that lies beyond max, any max that was given out
 // before is refused, and a higher one gives no number below the floor.
 func TestChangeAboveAFloor(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict, Max: new(int64(100))})
-	if err := Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(200))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(200))}))
 	refused(t, s, ErrEnded)
-	if err := Update(t.Context(), st, name, Changes{Max: new(int64(99))}); !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("a lower max: %v", err)
-	}
+	wantErr(t, Update(t.Context(), st, name, Changes{Max: new(int64(99))}), lease.ErrRefused, "a lower max")
 	for _, max := range []int64{100, 150, 199} {
-		if err := Update(t.Context(), st, name, Changes{Max: &max}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Update(t.Context(), st, name, Changes{Max: &max}))
 		refused(t, s, ErrEnded)
 	}
-	if err := Update(t.Context(), st, name, Changes{Max: new(int64(201))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Update(t.Context(), st, name, Changes{Max: new(int64(201))}))
 	expect(t, s, 200, 201)
 }

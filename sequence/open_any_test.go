@@ -105,10 +105,7 @@ func TestOpenAnyWithoutSomeStores(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			seen := map[int64]bool{}
 			for range 2010 {
-				n, err := a.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				n := must(a.Next(t.Context()))
 				seen[n%5] = true
 			}
 			if !seen[1] || seen[2] {
@@ -129,17 +126,13 @@ func TestOpenAnyWithoutStores(t *testing.T) {
 		for _, st := range all {
 			st.fail(always("get", errFault), nil)
 		}
-		if _, err := OpenAny(t.Context(), stores(all...), name, nil); !errors.Is(err, errFault) {
-			t.Errorf("%v", err)
-		}
+		wantErr(t, errOf(OpenAny(t.Context(), stores(all...), name, nil)), errFault, "")
 		for _, st := range all {
 			st.fail(func(string) error { time.Sleep(time.Hour); return nil }, nil)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := OpenAny(ctx, stores(all...), name, nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v", err)
-		}
+		wantErr(t, errOf(OpenAny(ctx, stores(all...), name, nil)), context.DeadlineExceeded, "")
 		time.Sleep(9 * time.Hour)
 		for _, st := range all {
 			if n := st.pinned(); n != 0 {
@@ -175,10 +168,7 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 			time.Sleep(time.Minute)
 			seen := map[int64]int{}
 			for range 3000 {
-				n, err := a.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				n := must(a.Next(t.Context()))
 				seen[n%5]++
 			}
 			if seen[1]+seen[2] != 3000 || twin && seen[1] > 0 || all[2].count("add") != 0 {
@@ -226,10 +216,7 @@ func TestLateAnswerOfACopy(t *testing.T) {
 func TestTakeOfACopyIsDropped(t *testing.T) {
 	_, s := trio(t, Definition{})
 	a := s.from.(*several)
-	got, err := a.take(t.Context(), 1, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(a.take(t.Context(), 1, 10))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.members[0].out = true
@@ -263,10 +250,7 @@ func TestStoreBesideOneThatIsLeftOut(t *testing.T) {
 		all[2].fail(always("get", errFault), nil)
 		var log bytes.Buffer
 		o := &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-		a, err := OpenAny(t.Context(), stores(all...), name, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(OpenAny(t.Context(), stores(all...), name, o))
 		defer a.Close()
 		all[0].fail(always("add", errFault), nil)
 		all[1].fail(nil, nil)

@@ -72,9 +72,7 @@ func TestExact(t *testing.T) {
 		if _, err := exact.TryNext(); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "each number") {
 			t.Errorf("TryNext: %v", err)
 		}
-		if err := exact.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, exact.Close())
 		synctest.Wait()
 		expect(t, open(t, st, &Options{Exact: true}), 2)
 		expect(t, s, 3)
@@ -101,17 +99,13 @@ func TestTryNext(t *testing.T) {
 		}
 		try(0, ErrEnded)
 		synctest.Wait() // a look that began before the change does not see it
-		if err := Update(t.Context(), st, name, Changes{Max: new(int64(7))}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Update(t.Context(), st, name, Changes{Max: new(int64(7))}))
 		try(0, ErrEnded) // and asks
 		synctest.Wait()
 		try(7, nil)
 		_, strict := made(t, Definition{Mode: Strict})
 		expect(t, strict, 1)
-		if _, err := strict.TryNext(); !errors.Is(err, ErrNotReady) {
-			t.Errorf("strict: %v", err)
-		}
+		wantErr(t, errOf(strict.TryNext()), ErrNotReady, "strict")
 		s.Close()
 		try(0, ErrClosed)
 	})

@@ -23,20 +23,14 @@ func TestConfirmPeriods(t *testing.T) {
 	j.takesIn(j.s, 20261123, "20261123-001")
 	j.st.become("promoted")
 	for period := int64(20261121); period <= 20261123; period++ {
-		if _, err := j.s.Reserve(j.ctx, period, 1); !errors.Is(err, ErrRolledBack) {
-			t.Errorf("%d: %v", period, err)
-		}
+		wantErr(t, errOf(j.s.Reserve(j.ctx, period, 1)), ErrRolledBack, "%d", period)
 	}
 	j.confirms(Confirmation{Floor: new(int64(50))})
 	other := j.open(nil)
 	for _, s := range []*Dated{j.s, other} {
 		for range 2 {
-			if _, err := s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrPeriod) {
-				t.Errorf("a closed period: %v", err)
-			}
-			if _, err := s.Reserve(j.ctx, 20251121, 1); !errors.Is(err, ErrPeriod) {
-				t.Errorf("a closed period of which nothing was taken: %v", err)
-			}
+			wantErr(t, errOf(s.Reserve(j.ctx, 20261121, 1)), ErrPeriod, "a closed period")
+			wantErr(t, errOf(s.Reserve(j.ctx, 20251121, 1)), ErrPeriod, "a closed period of which nothing was taken")
 		}
 	}
 	j.takes(j.s, "20261122-050", "20261122-051")
@@ -52,12 +46,8 @@ func TestConfirmPeriods(t *testing.T) {
 	if r := j.st.record(t, name); r.From != 0 {
 		t.Errorf("the record of the definition counts: %+v", r)
 	}
-	if err := Delete(j.ctx, j.st, name); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := j.s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrNoSequence) {
-		t.Errorf("a closed period of a deleted sequence: %v", err)
-	}
+	noError(t, Delete(j.ctx, j.st, name))
+	wantErr(t, errOf(j.s.Reserve(j.ctx, 20261121, 1)), ErrNoSequence, "a closed period of a deleted sequence")
 }
 
 // A confirmation never lowers the floor of an earlier one, and opens no
@@ -170,9 +160,7 @@ func TestPeriodThatWentBackStops(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 			j.refuses(j.s, ErrRolledBack)
-			if _, err := j.s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrRolledBack) {
-				t.Errorf("%s: another period goes on: %v", what, err)
-			}
+			wantErr(t, errOf(j.s.Reserve(j.ctx, 20261121, 1)), ErrRolledBack, "%s: another period goes on", what)
 			j.set(t, "2026-11-23T12:00:00Z")
 			if err := j.refuses(j.s, ErrRolledBack); strings.Contains(err.Error(), "took") {
 				t.Errorf("%s: %v", what, err)
@@ -227,10 +215,7 @@ func TestLossIsToldOnce(t *testing.T) {
 	}
 	j.confirms(Confirmation{Floor: new(int64(9))})
 	j.takes(j.s, "20261122-009")
-	before, err := j.st.Identity(j.ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(j.st.Identity(j.ctx, name))
 	j.st.fail(nil, first("add", nil, func() {
 		j.confirms(Confirmation{Floor: new(int64(20))})
 		j.takes(j.s, "20261122-020")
@@ -282,9 +267,7 @@ func TestDefinitionOfPeriodsThatWentBack(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	j.takes(j.s, "20261122-001")
 	was := j.st.record(t, name)
-	if err := Update(j.ctx, j.st, name, Changes{MaxRange: 5000}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Update(j.ctx, j.st, name, Changes{MaxRange: 5000}))
 	j.takes(j.s, "20261122-003")
 	j.st.put(t, was)
 	j.refuses(j.s, ErrRolledBack)
@@ -297,9 +280,7 @@ func TestDefinitionOfPeriodsThatWentBack(t *testing.T) {
 	now.Nonce, now.Data, now.Revision, now.Generation = "x", was.Data, now.Revision+9, now.Generation+9
 	j.st.put(t, now)
 	j.refuses(j.s, ErrRolledBack)
-	if _, err := j.s.Reserve(j.ctx, 20261123, 1); !errors.Is(err, ErrRolledBack) {
-		t.Errorf("a period that was not used before: %v", err)
-	}
+	wantErr(t, errOf(j.s.Reserve(j.ctx, 20261123, 1)), ErrRolledBack, "a period that was not used before")
 	j = opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	j.takes(j.s, "20261122-001")
 	now = j.st.record(t, name)
@@ -326,9 +307,7 @@ func TestSerialsAreSkipped(t *testing.T) {
 	j.takes(j.s, "20261122-00111")
 	j.takes(other, "20261122-00112")
 	j.takesIn(other, 20261123, "20261123-00111")
-	if _, err := j.s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrPeriod) {
-		t.Errorf("an earlier period: %v", err)
-	}
+	wantErr(t, errOf(j.s.Reserve(j.ctx, 20261121, 1)), ErrPeriod, "an earlier period")
 	ahead := j.record(20261123)
 	if _, err := j.s.Reserve(j.ctx, 20261123, 20); err != nil { // up to 131
 		t.Fatal(err)
@@ -344,9 +323,7 @@ func TestSerialsAreSkipped(t *testing.T) {
 	dense.takes(dense.s, "20261122-001")
 	dense.settled(dense.s)
 	reached := dense.record(20261122).From
-	if err := dense.s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, dense.s.Close())
 	dense.st.become("promoted")
 	if got, err := dense.open(nil).Next(dense.ctx); err != nil || got.N != reached+101 {
 		t.Errorf("%+v, %v: numbers up to %d were taken before some were given back", got, err, reached)
@@ -377,9 +354,7 @@ func TestSerialsAreSkippedAboveOnesOwn(t *testing.T) {
 func TestPeriodsRememberHowFarTheyReached(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Dense, MinRange: 10, MaxRange: 10})
 	for i := int64(10); i > 0; i -= 8 {
-		if err := Update(j.ctx, j.st, name, Changes{MinRange: i, MaxRange: i}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Update(j.ctx, j.st, name, Changes{MinRange: i, MaxRange: i}))
 		s := j.open(nil)
 		if _, err := s.Next(j.ctx); err != nil {
 			t.Fatal(err)
@@ -388,9 +363,7 @@ func TestPeriodsRememberHowFarTheyReached(t *testing.T) {
 		if held := s.Status().Held; held < i/2 {
 			t.Errorf("%d numbers are held", held)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Close())
 		if r := j.record(20261122); r.Until < 15 {
 			t.Errorf("%d numbers were taken, says the record", r.Until)
 		}
@@ -401,26 +374,16 @@ func TestPeriodsRememberHowFarTheyReached(t *testing.T) {
 func TestSerialsAreNotSkippedBlindly(t *testing.T) {
 	ctx, _ := clockAt(t, "2026-11-22T12:00:00Z")
 	st := newShaky()
-	if err := Create(ctx, st, name, Definition{Pattern: daily, AfterFailover: 5}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Create(ctx, st, name, Definition{Pattern: daily, AfterFailover: 5}))
 	st.become("promoted")
 	st.Store = listless{st.Store}
-	if _, err := OpenDated(ctx, st, name, nil); !errors.Is(err, errFault) {
-		t.Errorf("%v", err)
-	}
-	if err := Update(ctx, st, name, Changes{Max: new(int64(5))}); !errors.Is(err, errFault) {
-		t.Errorf("%v", err)
-	}
+	wantErr(t, errOf(OpenDated(ctx, st, name, nil)), errFault, "")
+	wantErr(t, Update(ctx, st, name, Changes{Max: new(int64(5))}), errFault, "")
 	st = newShaky()
-	if err := Create(ctx, st, name, Definition{Pattern: daily, AfterFailover: 5}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Create(ctx, st, name, Definition{Pattern: daily, AfterFailover: 5}))
 	st.become("promoted")
 	st.fail(first("swap", errFault), nil)
-	if _, err := OpenDated(ctx, st, name, nil); !errors.Is(err, errFault) {
-		t.Errorf("the confirmation is not written: %v", err)
-	}
+	wantErr(t, errOf(OpenDated(ctx, st, name, nil)), errFault, "the confirmation is not written")
 	st.fail(nil, nil)
 	was := st.record(t, name)
 	wrong := &punctual{Store: st, now: time.Unix(0, 0)}
@@ -453,13 +416,9 @@ func TestConfirmWithAWrongClock(t *testing.T) {
 		}
 	}
 	st.now, st.err = j.Now(), errFault
-	if err := Confirm(j.ctx, st, name, c); !errors.Is(err, errFault) {
-		t.Errorf("the store does not say its time: %v", err)
-	}
+	wantErr(t, Confirm(j.ctx, st, name, c), errFault, "the store does not say its time")
 	st.now, st.err = time.Time{}, nil // a store without a clock
-	if err := Confirm(j.ctx, st, name, c); err != nil {
-		t.Error(err)
-	}
+	noError(t, Confirm(j.ctx, st, name, c))
 	create(t, store.NewMemory(), Definition{})
 	plain := newShaky()
 	create(t, plain, Definition{})
@@ -503,9 +462,8 @@ func TestShowPeriods(t *testing.T) {
 			t.Errorf("%+v, want %+v", got[i], want)
 		}
 	}
-	if err := Update(j.ctx, j.st, name, Changes{Max: new(int64(980))}); !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("max below what was given out of a period: %v", err)
-	}
+	wantErr(t, Update(j.ctx, j.st, name, Changes{Max: new(int64(980))}), lease.ErrRefused,
+		"max below what was given out of a period")
 	j.set(t, "2026-11-21T12:00:00Z")
 	show(20261121, 0, 0)
 	j.set(t, "2026-11-24T12:00:00Z")
@@ -528,9 +486,7 @@ func TestShowPeriods(t *testing.T) {
 		}
 		return nil
 	}, nil)
-	if _, err := Show(j.ctx, j.st, name); !errors.Is(err, errFault) {
-		t.Errorf("the record of the period cannot be read: %v", err)
-	}
+	wantErr(t, errOf(Show(j.ctx, j.st, name)), errFault, "the record of the period cannot be read")
 }
 
 // A zone that this machine does not know is said to be that.
@@ -552,13 +508,9 @@ func TestUnknownZoneOfARecord(t *testing.T) {
 	if st.pins != 0 {
 		t.Errorf("%d pins are left", st.pins)
 	}
-	if err := Update(t.Context(), st, name, Changes{AfterFailover: new(int64(5))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Update(t.Context(), st, name, Changes{AfterFailover: new(int64(5))}))
 	st.become("promoted")
-	if _, err := OpenDated(t.Context(), st, name, nil); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("numbers cannot be skipped: %v", err)
-	}
+	wantErr(t, errOf(OpenDated(t.Context(), st, name, nil)), lease.ErrInvalid, "numbers cannot be skipped")
 	if err := Delete(t.Context(), st, name); err != nil {
 		t.Errorf("it can be deleted all the same: %v", err)
 	}

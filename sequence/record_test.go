@@ -13,9 +13,7 @@ import (
 func TestNames(t *testing.T) {
 	st := store.NewMemory()
 	for _, good := range []string{"a", "a.b", "2026", "a.2026b", "a.b2", "_-", strings.Repeat("x", 63)} {
-		if err := Create(t.Context(), st, good, Definition{}); err != nil {
-			t.Error(err)
-		}
+		noError(t, Create(t.Context(), st, good, Definition{}))
 	}
 	for _, bad := range []string{
 		"", "a b", "#a", "ä", "a.", "a.2026", "day.20261122", ".5", strings.Repeat("x", 64), strings.Repeat("x", 65),
@@ -63,24 +61,16 @@ func TestWritesThatAreLostAreRepeated(t *testing.T) {
 	st.fail(first("swap", store.ErrLost), nil)
 	create(t, st, Definition{})
 	st.fail(first("swap", store.ErrLost), nil)
-	if err := Delete(t.Context(), st, name); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Delete(t.Context(), st, name))
 	if n := st.count("swap"); n != 4 {
 		t.Errorf("%d writes, want 4", n)
 	}
 	st.fail(always("swap", errFault), nil)
-	if err := Create(t.Context(), st, name, Definition{}); !errors.Is(err, errFault) {
-		t.Errorf("a store that fails: %v", err)
-	}
+	wantErr(t, Create(t.Context(), st, name, Definition{}), errFault, "a store that fails")
 	st.fail(always("get", errFault), nil)
-	if err := Create(t.Context(), st, name, Definition{}); !errors.Is(err, errFault) {
-		t.Errorf("a store that cannot be read: %v", err)
-	}
+	wantErr(t, Create(t.Context(), st, name, Definition{}), errFault, "a store that cannot be read")
 	st.fail(always("identity", errFault), nil)
-	if err := Create(t.Context(), st, "other", Definition{}); !errors.Is(err, errFault) {
-		t.Errorf("a store that does not say who it is: %v", err)
-	}
+	wantErr(t, Create(t.Context(), st, "other", Definition{}), errFault, "a store that does not say who it is")
 }
 
 // pinless is a store that cannot keep open what it needs.
@@ -91,9 +81,7 @@ func (pinless) Pin(context.Context) (func(), error) { return nil, errFault }
 func TestOpenOfAStoreThatFails(t *testing.T) {
 	st := newShaky()
 	create(t, st, Definition{})
-	if _, err := Open(t.Context(), pinless{st}, name, nil); !errors.Is(err, errFault) {
-		t.Errorf("a store that cannot be pinned: %v", err)
-	}
+	wantErr(t, errOf(Open(t.Context(), pinless{st}, name, nil)), errFault, "a store that cannot be pinned")
 	for _, op := range []string{"get", "identity"} {
 		st.fail(always(op, errFault), nil)
 		if _, err := Open(t.Context(), st, name, nil); !errors.Is(err, errFault) || st.pins != 0 {

@@ -134,9 +134,7 @@ func TestRowsThatAreRefused(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // for nothing is waited
 	for _, n := range []int64{0, -1, math.MinInt64, 1_000_001, math.MaxInt64} {
-		if _, err := s.Reserve(ctx, n); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%d: %v", n, err)
-		}
+		wantErr(t, errOf(s.Reserve(ctx, n)), lease.ErrInvalid, "%d", n)
 	}
 	st.count("add")
 	reserve(t, s, 1_000_000, 1)

@@ -34,34 +34,22 @@ func TestShow(t *testing.T) {
 	show(0, 0, false, false)
 	st.become("another")
 	show(0, 0, false, true)
-	if err := Update(t.Context(), st, name, Changes{AfterFailover: new(int64(Trust))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Update(t.Context(), st, name, Changes{AfterFailover: new(int64(Trust))}))
 	show(0, 0, false, false)
-	if err := Delete(t.Context(), st, name); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Delete(t.Context(), st, name))
 	show(0, 0, true, false)
-	if err := Confirm(t.Context(), store.NewMemory(), name, Confirmation{}); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a confirmation without anything: %v", err)
-	}
+	wantErr(t, Confirm(t.Context(), store.NewMemory(), name, Confirmation{}), lease.ErrInvalid,
+		"a confirmation without anything")
 	st.fail(always("identity", errFault), nil)
-	if _, err := Show(t.Context(), st, name); !errors.Is(err, errFault) {
-		t.Errorf("a store that does not say who it is: %v", err)
-	}
-	if _, err := List(t.Context(), st); !errors.Is(err, errFault) {
-		t.Errorf("a store that does not say who it is: %v", err)
-	}
+	wantErr(t, errOf(Show(t.Context(), st, name)), errFault, "a store that does not say who it is")
+	wantErr(t, errOf(List(t.Context(), st)), errFault, "a store that does not say who it is")
 }
 
 // Sequences are listed in order, and neither they nor namespaces see each
 // other.
 func TestListSequences(t *testing.T) {
 	st := store.NewMemory()
-	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	if _, err := scope.Namespaces(st).Create(t.Context(), "b", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -69,18 +57,12 @@ func TestListSequences(t *testing.T) {
 		{Key: store.Key{Namespace: "b", Node: -2}, Nonce: "x", Data: "7"},
 		{Key: store.Key{Namespace: "#a", Node: 20261122}, Nonce: "x", Data: "7"},
 	} {
-		if err := st.Swap(t.Context(), []store.Write{{New: r}})[0]; err != nil {
-			t.Fatal(err)
-		}
+		noError(t, st.Swap(t.Context(), []store.Write{{New: r}})[0])
 	}
 	for _, n := range []string{"c", "a", "b"} {
-		if err := Create(t.Context(), st, n, Definition{}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Create(t.Context(), st, n, Definition{}))
 	}
-	if err := Delete(t.Context(), st, "c"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Delete(t.Context(), st, "c"))
 	all, err := List(t.Context(), st)
 	var names []string
 	for _, i := range all {
@@ -98,9 +80,7 @@ func TestListSequences(t *testing.T) {
 	}
 	refusing := newShaky()
 	refusing.Store = listless{refusing.Store}
-	if _, err := List(t.Context(), refusing); !errors.Is(err, errFault) {
-		t.Errorf("a store that cannot list: %v", err)
-	}
+	wantErr(t, errOf(List(t.Context(), refusing)), errFault, "a store that cannot list")
 }
 
 // The highest number that a program may have is the counter's, or below the
@@ -112,9 +92,7 @@ func TestHighest(t *testing.T) {
 		"plain": {Start: new(int64(10)), Step: -3, Max: new(int64(0)), Mode: Strict},
 		"dated": {Pattern: "{year}{month}-{n:3}", Mode: Strict},
 	} {
-		if err := Create(ctx, st, name, d); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Create(ctx, st, name, d))
 	}
 	highest := func(name string, period, want int64, there bool) {
 		t.Helper()
@@ -123,10 +101,7 @@ func TestHighest(t *testing.T) {
 		}
 	}
 	open := func(name string) *Sequence {
-		s, err := Open(ctx, st, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(Open(ctx, st, name, nil))
 		t.Cleanup(func() { _ = s.Close() })
 		return s
 	}
@@ -143,10 +118,7 @@ func TestHighest(t *testing.T) {
 	}
 	highest("plain", 0, 1, true)
 	highest("dated", 202001, 0, false)
-	dated, err := OpenDated(ctx, st, "dated", &Options{AnyPeriod: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dated := must(OpenDated(ctx, st, "dated", &Options{AnyPeriod: true}))
 	defer dated.Close()
 	if _, err := dated.Reserve(ctx, 202001, 5); err != nil {
 		t.Fatal(err)
@@ -161,13 +133,8 @@ func TestHighest(t *testing.T) {
 	if _, _, err := Highest(ctx, st, "none", 0); !errors.Is(err, ErrNoSequence) {
 		t.Error(err)
 	}
-	if err := Confirm(ctx, st, "dated", Confirmation{Floor: new(int64(41))}); err != nil {
-		t.Fatal(err)
-	}
-	present, err := Definition{Pattern: "{year}{month}-{n:3}"}.Period(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Confirm(ctx, st, "dated", Confirmation{Floor: new(int64(41))}))
+	present := must(Definition{Pattern: "{year}{month}-{n:3}"}.Period(time.Now()))
 	highest("dated", present, 40, true)
 }
 
@@ -180,9 +147,7 @@ func TestHighestAtTheEnd(t *testing.T) {
 	if n, ok, err := Highest(t.Context(), st, name, 0); n != 7 || !ok || err != nil {
 		t.Errorf("%d, %t, %v", n, ok, err)
 	}
-	if err := Delete(t.Context(), st, name); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Delete(t.Context(), st, name))
 	if _, _, err := Highest(t.Context(), st, name, 2026); !errors.Is(err, ErrNoSequence) {
 		t.Errorf("of a deleted sequence: %v", err)
 	}
@@ -194,18 +159,14 @@ func TestGiveBackIsNoted(t *testing.T) {
 	st := newShaky()
 	create(t, st, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})
 	for i := int64(10); i > 0; i -= 8 {
-		if err := Update(t.Context(), st, name, Changes{MinRange: i, MaxRange: i}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Update(t.Context(), st, name, Changes{MinRange: i, MaxRange: i}))
 		s := open(t, st, nil)
 		if _, err := s.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		settle(t, s)
 		was := st.record(t, name).Generation
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Close())
 		now, err := read(t.Context(), st, name)
 		if err != nil || now.Reached < 15 || now.record.Generation <= was {
 			t.Errorf("%d numbers were taken, says the record of generation %d, %v; it was %d", now.Reached,

@@ -2,7 +2,6 @@ package sequence
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -44,15 +43,9 @@ func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
 	ctx, h := clockAt(t, "2026-12-31T23:00:00Z")
 	st := newShaky()
 	create(t, st, Definition{Mode: Fast, Pattern: "{year}-{n}", MinRange: 10})
-	s, err := OpenDated(ctx, st, name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(OpenDated(ctx, st, name, nil))
 	defer s.Close()
-	first, err := s.Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(s.Next(ctx))
 	p := s.present.Load()
 	settle(t, p.numbers)
 	h.set(t, "2027-01-01T02:00:00Z")
@@ -95,17 +88,12 @@ func TestGiveBackToAReplicaThatWasBehind(t *testing.T) {
 	expect(t, other, was.From+1)
 	var lost int64
 	for range skipped - 1 {
-		n, err := other.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(other.Next(t.Context()))
 		lost = n
 	}
 	st.put(t, was)
 	st.become("promoted")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Close())
 	if n, err := open(t, st, nil).Next(t.Context()); err != nil || n <= lost {
 		t.Errorf("%d, %v: numbers up to %d were given and lost, which is as many as are skipped", n, err, lost)
 	}
@@ -125,9 +113,7 @@ func TestGiveBackAfterATakeThatWasRepeated(t *testing.T) {
 	if _, err := store.Add(t.Context(), st.Store, again); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Close())
 	if n, err := open(t, st, nil).Next(t.Context()); err != nil || n <= r.From+1 {
 		t.Errorf("%d, %v: %d was given to another program", n, err, r.From+1)
 	}
@@ -176,9 +162,7 @@ func TestHeldIsTwoRangesAtMost(t *testing.T) {
 			}
 		}
 	}))
-	if _, err := s.Reserve(ctx, 500); !errors.Is(err, context.Canceled) {
-		t.Errorf("reserved: %v", err)
-	}
+	wantErr(t, errOf(s.Reserve(ctx, 500)), context.Canceled, "reserved")
 	check("a caller who gave up")
 }
 
@@ -195,9 +179,7 @@ func TestConfirmationCountsRangesOfBefore(t *testing.T) {
 	expect(t, s, 1)
 	settle(t, s)
 	for _, most := range []int64{2000, 10} {
-		if err := Update(t.Context(), st, name, Changes{MinRange: 10, MaxRange: most}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Update(t.Context(), st, name, Changes{MinRange: 10, MaxRange: most}))
 	}
 	st.put(t, store.Record{
 		Key: keyOf(name), Nonce: "back", Revision: 1, Generation: 1, Data: st.record(t, name).Data,

@@ -258,22 +258,16 @@ func TestCallerWhoLeaves(t *testing.T) {
 		queued, stays := call(ctx, 5), call(t.Context(), 7)
 		cancel()
 		for _, c := range []chan error{inTake, queued} {
-			if err := <-c; !errors.Is(err, context.Canceled) {
-				t.Errorf("who left: %v", err)
-			}
+			wantErr(t, <-c, context.Canceled, "who left")
 		}
 		ctx, cancel = context.WithCancel(t.Context())
 		second := call(ctx, 1)
 		through <- struct{}{}
 		<-entered
 		cancel()
-		if err := <-second; !errors.Is(err, context.Canceled) {
-			t.Errorf("who left: %v", err)
-		}
+		wantErr(t, <-second, context.Canceled, "who left")
 		through <- struct{}{}
-		if err := <-stays; err != nil {
-			t.Error(err)
-		}
+		noError(t, <-stays)
 		if r := st.record(t, name); r.From != 3+7+1 {
 			t.Errorf("%d numbers were taken, want 11", r.From)
 		}
@@ -403,9 +397,7 @@ func TestEnd(t *testing.T) {
 		if n := st.count("add"); n != 0 {
 			t.Errorf("%s: %d takes after the end", mode, n)
 		}
-		if err := Update(t.Context(), st, name, Changes{Max: new(int64(7))}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Update(t.Context(), st, name, Changes{Max: new(int64(7))}))
 		expect(t, s, 6, 7)
 		refused(t, s, ErrEnded)
 	}

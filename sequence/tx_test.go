@@ -18,9 +18,7 @@ func strict(t *testing.T, d Definition) (context.Context, *shaky) {
 	ctx, _ := clockAt(t, noon)
 	st := newShaky()
 	d.Mode = Strict
-	if err := Create(ctx, st, name, d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Create(ctx, st, name, d))
 	return ctx, st
 }
 
@@ -53,9 +51,7 @@ func TestNextTx(t *testing.T) {
 	}
 	wantTx(t, ctx, st, "0")
 	wantErrTx(t, ctx, st, ErrEnded, "raise max")
-	if err := Delete(ctx, st, name); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Delete(ctx, st, name))
 	wantErrTx(t, ctx, st, ErrNoSequence, "create it again")
 	wantErrTx(t, ctx, newShaky(), ErrNoSequence, "create it")
 	for _, mode := range []Mode{Fast, Dense} {
@@ -86,17 +82,13 @@ func TestNextTxOfDays(t *testing.T) {
 	}
 	take("2026-11-22T16:00:00Z", "RE-20261123-002")
 	at, _ := clockAt(t, "2026-11-22T16:30:00Z")
-	if err := Confirm(at, st, name, Confirmation{Floor: new(int64(50))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Confirm(at, st, name, Confirmation{Floor: new(int64(50))}))
 	take("2026-11-22T16:30:00Z", "RE-20261123-050")
 	take("2026-11-22T16:30:00Z", "RE-20261123-051")
 	take("2026-11-24T12:00:00Z", "RE-20261124-050")
 	at, _ = clockAt(t, "2026-11-21T12:00:00Z")
 	wantErrTx(t, at, st, ErrPeriod, "closed")
-	if err := Update(ctx, st, name, Changes{Max: new(int64(600))}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Update(ctx, st, name, Changes{Max: new(int64(600))}))
 	take("2026-11-22T16:30:00Z", "RE-20261123-052")
 
 	for period, want := range map[int64]string{
@@ -200,8 +192,6 @@ func TestNextTxInAZoneThatIsNotThere(t *testing.T) {
 	r := st.record(t, name)
 	was := r.Nonce
 	r.Data = strings.ReplaceAll(r.Data, "Asia/Shanghai", "Asia/Nowhere")
-	if err := st.Swap(ctx, []store.Write{{Old: was, New: r}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, st.Swap(ctx, []store.Write{{Old: was, New: r}})[0])
 	wantErrTx(t, ctx, st, lease.ErrInvalid, "import time/tzdata")
 }
