@@ -7,9 +7,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
-	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -78,29 +75,3 @@ func aMove(path string, scheme *snowfence.Scheme, stopped time.Time) error {
 }
 
 var _, _ = fromADatabase, aMove
-
-// TestPageOfSnowDrift looks for each line of Go of the page in this file,
-// which is compiled.
-func TestPageOfSnowDrift(t *testing.T) {
-	page, err := os.ReadFile("../../docs/move/snow-drift.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// the numbers in Redis have examples in redisstore/workerid
-	own, _, _ := strings.Cut(string(page), "\n## Worker numbers in Redis\n")
-	source, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(own, -1)
-	if len(blocks) < 3 {
-		t.Fatalf("%d blocks of Go", len(blocks))
-	}
-	for _, b := range blocks {
-		for line := range strings.Lines(b[1]) {
-			if !strings.Contains(string(source), "\t"+strings.TrimSpace(line)+"\n") && strings.TrimSpace(line) != "" {
-				t.Errorf("in no example: %s", line)
-			}
-		}
-	}
-}
