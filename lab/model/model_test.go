@@ -50,10 +50,7 @@ var searches = []search{
 func mutants(t *testing.T) (all [][]string) {
 	t.Helper()
 	for file, least := range map[string]int{"lease.pml": 20, "sublet.pml": 10} {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(os.ReadFile(file))
 		rules := regexp.MustCompile(`(?m)^#mutant (\d+) (\w+) (.+)$`).FindAllStringSubmatch(string(b), -1)
 		if len(rules) < least {
 			t.Fatalf("%s has a table of %d rules", file, len(rules))
@@ -73,10 +70,7 @@ func (s search) build(t *testing.T, options ...string) string {
 			t.Skipf("%v: make test installs it", err)
 		}
 	}
-	source, err := filepath.Abs(s.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must(filepath.Abs(s.file))
 	dir, optimize := t.TempDir(), "-O0"
 	if s.long {
 		optimize = "-O1"
@@ -120,11 +114,7 @@ func run(t *testing.T, pan string, mutant, depth int) result {
 		if m == nil {
 			t.Fatalf("no %s in what the search said:\n%s", pattern, out)
 		}
-		f, err := strconv.ParseFloat(string(m[1]), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
+		return must(strconv.ParseFloat(string(m[1]), 64))
 	}
 	r := result{
 		errors: int(number(`errors: (\d+)`)), depth: int(number(`depth reached (\d+)`)), states: int(number(`([0-9.e+]+) states, stored`)),
@@ -177,10 +167,7 @@ func TestModels(t *testing.T) {
 			if m[2] != s.name || first[s.name] {
 				continue
 			}
-			n, err := strconv.Atoi(m[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must(strconv.Atoi(m[1]))
 			if testing.Short() && !*long && n%8 != 0 {
 				continue // every eighth rule is enough for each run of the tests
 			}
@@ -200,4 +187,12 @@ func TestModels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -89,10 +89,7 @@ func TestSimulationMutants(t *testing.T) {
 // run checks all mutants with -long, or else the quick ones, and of the
 // others that they fit the code.
 func run(t *testing.T, lists ...[]mutant) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must(filepath.Abs("../.."))
 	broken := 0
 	for _, m := range slices.Concat(lists...) {
 		if !*long && !slices.Contains(quick, m.rule) {
@@ -146,10 +143,7 @@ func (m mutant) folder(root string) string {
 }
 
 func (m mutant) check(t *testing.T, root string) {
-	files, err := applied(root, m.function, m.ops)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(applied(root, m.function, m.ops))
 	dir, replace := t.TempDir(), map[string]string{}
 	for path, code := range files {
 		broken := filepath.Join(dir, strconv.Itoa(len(replace))+filepath.Ext(path))
@@ -158,10 +152,7 @@ func (m mutant) check(t *testing.T, root string) {
 		}
 		replace[path] = broken
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	overlay := must(json.Marshal(map[string]any{"Replace": replace}))
 	overlayPath := filepath.Join(dir, "overlay.json")
 	if err := os.WriteFile(overlayPath, overlay, 0o644); err != nil {
 		t.Fatal(err)

@@ -37,22 +37,13 @@ var unfit = map[string]string{
 // sample's with the test that notices each, and with -long all of them. The
 // list of terms that nothing can notice has to be true and complete.
 func TestTerms(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must(filepath.Abs("../.."))
 	found, copies, err := terms.Find(root, terms.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons, err := terms.Reasons(equivalentList)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample, err := terms.Sample(sampleList)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reasons := must(terms.Reasons(equivalentList))
+	sample := must(terms.Sample(sampleList))
 	const stale = "%s has a mutant that is not there any more: remove it, or correct it where the code was changed:\n%s"
 	for _, key := range terms.Stale(reasons, found) {
 		t.Errorf(stale, "equivalent.txt", key)
@@ -67,10 +58,7 @@ func TestTerms(t *testing.T) {
 				func(u *terms.Unit) bool { return u.Pkg == pkg })
 		})
 	}
-	b, err := terms.Build(root, t.TempDir(), packages, found, copies)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(terms.Build(root, t.TempDir(), packages, found, copies))
 	if *long {
 		all(t, b, found, reasons)
 		return
@@ -110,10 +98,7 @@ func each(found []terms.Mutant, f func(terms.Mutant)) {
 
 // all tries every mutant with every test that reaches it.
 func all(t *testing.T, b *terms.Built, found []terms.Mutant, reasons map[string]string) {
-	units, err := b.Units(unfit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	units := must(b.Units(unfit))
 	for _, u := range units {
 		if err := b.Record(u); err != nil {
 			t.Fatal(err)
@@ -153,4 +138,12 @@ func all(t *testing.T, b *terms.Built, found []terms.Mutant, reasons map[string]
 			t.Error(err)
 		}
 	}
+}
+
+// must returns what a call that has to work returns.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
