@@ -242,3 +242,16 @@ func TestAnyGivesBackLateNumbers(t *testing.T) {
 		})
 	}
 }
+
+// A store that never answered gave no numbers, so nothing of it is a gap.
+func TestAnyCloseBesideAStoreThatNeverAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newStores(2)
+		createAny(t, 5, Definition{Mode: Dense}, all...)
+		all[1].fail(func(string) error { time.Sleep(time.Hour); return nil }, nil)
+		a := openAny(t, all...)
+		expect(t, a, 1)
+		noError(t, a.Close())
+		time.Sleep(9 * time.Hour)
+	})
+}

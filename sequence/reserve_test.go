@@ -257,15 +257,3 @@ func TestServe(t *testing.T) {
 		t.Errorf("%+v and %+v", part.got, rest.got)
 	}
 }
-
-// Fill goes on over the ends of ranges, and leaves nothing out.
-func TestFillLeavesNothingOut(t *testing.T) {
-	st := newShaky()
-	create(t, st, Definition{MinRange: 3, MaxRange: 3})
-	s := open(t, st, nil)
-	expect(t, s, 1)
-	got := make([]int64, 7)
-	if n, err := s.Fill(t.Context(), got); n != 7 || err != nil || !slices.Equal(got, []int64{2, 3, 4, 5, 6, 7, 8}) {
-		t.Errorf("%d, %v", got, err)
-	}
-}
