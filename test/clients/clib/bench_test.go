@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 var (
@@ -25,9 +27,7 @@ func secondLibrary(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "bare.so")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", path, ".")
 	cmd.Dir = "testdata/bare"
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	tests.Run(t, cmd)
 	return path
 }
 

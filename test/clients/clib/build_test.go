@@ -143,9 +143,7 @@ func TestInstall(t *testing.T) {
 	from, to := build(t), t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "scripts/install.sh", from, "/opt/snowfence", to)
 	cmd.Dir = "../../.."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	tests.Run(t, cmd)
 	lib := filepath.Join(to, "opt/snowfence/lib")
 	pc, err := os.ReadFile(filepath.Join(lib, "pkgconfig/snowfence.pc"))
 	if err != nil || !bytes.Contains(pc, []byte("prefix=/opt/snowfence\n")) {

@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // client is a language. The functions build what its folder has, and return
@@ -51,14 +52,6 @@ func in(t testing.TB, name string, line ...string) *exec.Cmd {
 	return cmd
 }
 
-// done runs a command that prepares something.
-func done(t testing.TB, cmd *exec.Cmd) {
-	t.Helper()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%q: %v\n%s", cmd.Args, err, out)
-	}
-}
-
 // command returns the command line of a client.
 func command(args ...string) func(*testing.T) []string {
 	return func(*testing.T) []string { return args }
@@ -74,7 +67,7 @@ func built(name string, line ...string) func(*testing.T) []string {
 		for i := range args {
 			args[i] = strings.NewReplacer("OUT", path, "DIR", dir, "LIB", build(t)).Replace(args[i])
 		}
-		done(t, in(t, name, args...))
+		tests.Run(t, in(t, name, args...))
 		return []string{path}
 	}
 }
@@ -91,7 +84,7 @@ func rust(example string) func(*testing.T) []string {
 		out := t.TempDir()
 		for _, verb := range [][]string{{"test"}, {"build", "--examples"}} {
 			line := append(append([]string{"cargo"}, verb...), "--release", "--offline", "--target-dir", out)
-			done(t, in(t, "rust", line...))
+			tests.Run(t, in(t, "rust", line...))
 		}
 		return []string{filepath.Join(out, "release/examples", example)}
 	}
@@ -253,7 +246,7 @@ func TestLanguagesOverOneFile(t *testing.T) {
 		lists, files = append(lists, ids), append(files, path)
 	}
 	unique(t, each*len(lists), lists...)
-	done(t, exec.CommandContext(t.Context(), snowfence, append([]string{"audit"}, files...)...))
+	tests.Run(t, exec.CommandContext(t.Context(), snowfence, append([]string{"audit"}, files...)...))
 }
 
 // inGo makes IDs with the library of Go.

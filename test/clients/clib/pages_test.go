@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // page is a section of a page that starts a language: its first block is
@@ -95,9 +96,9 @@ func place(t *testing.T, dir string) {
 	t.Helper()
 	must(t, os.Mkdir(filepath.Join(dir, "clients"), 0o700))
 	for _, name := range []string{"cpp", "rust", "php", "perl", "csharp", "pascal", "d"} {
-		done(t, exec.CommandContext(t.Context(), "cp", "-r", "../../../clients/"+name, dir+"/clients"))
+		tests.Run(t, exec.CommandContext(t.Context(), "cp", "-r", "../../../clients/"+name, dir+"/clients"))
 	}
 	install := exec.CommandContext(t.Context(), "scripts/install.sh", build(t), dir)
 	install.Dir = "../../.."
-	done(t, install)
+	tests.Run(t, install)
 }

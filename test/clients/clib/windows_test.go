@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // The library for Windows runs under Wine: two processes and one of Linux
@@ -27,8 +28,8 @@ func TestWindows(t *testing.T) {
 	dir, err := lib("windows", tags)
 	must(t, err)
 	program := filepath.Join(dir, "windows.exe")
-	done(t, exec.CommandContext(t.Context(), mingw, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program,
-		"testdata/windows.c", "-I../../../cmd/libsnowfence/c", "-L"+dir, "-lsnowfence"))
+	tests.Run(t, exec.CommandContext(t.Context(), mingw, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-o",
+		program, "testdata/windows.c", "-I../../../cmd/libsnowfence/c", "-L"+dir, "-lsnowfence"))
 	url, st := newStore(t)
 	must(t, sequence.Create(t.Context(), st, "bills", sequence.Definition{}))
 	address := servers.Address(servers.Ports(t, 1)[0])
@@ -45,9 +46,9 @@ func TestWindows(t *testing.T) {
 		cmd.Env = append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "HOME="+prefix)
 		return cmd
 	}
-	done(t, wined("wineboot"))
+	tests.Run(t, wined("wineboot"))
 	if random := filepath.Join(prefix, "drive_c/windows/system32/bcryptprimitives.dll"); !exists(random) {
-		done(t, exec.CommandContext(t.Context(), mingw, "-shared", "-o", random, "testdata/bcryptprimitives.c",
+		tests.Run(t, exec.CommandContext(t.Context(), mingw, "-shared", "-o", random, "testdata/bcryptprimitives.c",
 			"-ladvapi32"))
 	}
 	const each = 10_000

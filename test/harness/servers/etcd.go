@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/test/harness/tests"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -97,9 +98,7 @@ func (e *Etcd) Save(t testing.TB, file string) {
 	t.Helper()
 	cmd := exec.Command(Need(t, "etcd", "etcdctl")[0], "--endpoints", e.URL(), "snapshot", "save", file)
 	cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
-	}
+	tests.Run(t, cmd)
 }
 
 // Restore puts a snapshot in place of the data of a cluster of one, which
@@ -116,9 +115,7 @@ func (e *Etcd) Restore(t testing.TB, file, token string) {
 	cmd := exec.Command(tool, "snapshot", "restore", file, "--data-dir="+e.Dir, "--name=m0",
 		"--initial-cluster=m0="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster-token="+token)
 	cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
-	}
+	tests.Run(t, cmd)
 }
 
 // EtcdConfig is the configuration of a client which soon notices members

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // MariaDB is a MariaDB server with data in a folder of its own. It has the
@@ -32,9 +34,7 @@ func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
 	copied(t, found[1], m.Dir, func() {
 		install := exec.Command(found[0], append(m.userArgs(), "--no-defaults", "--datadir="+m.Dir,
 			"--tmpdir="+m.tempFolder(t), "--auth-root-authentication-method=normal", "--skip-test-db")...)
-		if out, err := install.CombinedOutput(); err != nil {
-			t.Fatalf("mariadb-install-db: %v: %s", err, out)
-		}
+		tests.Run(t, install)
 	})
 	m.startServer(t, found[1], settings)
 	return m
@@ -149,7 +149,5 @@ func (m *MariaDB) Load(t testing.TB, database, dump string) {
 	cmd := exec.Command(m.client, "--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1",
 		"-P"+strconv.Itoa(m.Port), database)
 	cmd.Stdin = strings.NewReader(dump)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("mariadb: %v: %s", err, out)
-	}
+	tests.Run(t, cmd)
 }

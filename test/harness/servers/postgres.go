@@ -127,11 +127,7 @@ func (p *Postgres) Run(t testing.TB, program string, args ...string) string {
 	path, args := p.commandAs(program, args)
 	cmd := exec.Command(path, args...)
 	cmd.Dir = filepath.Dir(p.Dir)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v: %s", program, err, out)
-	}
-	return string(out)
+	return tests.Run(t, cmd)
 }
 
 // SQL runs statements in a database, as the superuser, and returns what
@@ -195,15 +191,11 @@ func (p *Postgres) Load(t testing.TB, database, dump string) {
 	must(t, os.WriteFile(path, []byte(dump), 0o600))
 	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v",
 		"ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-f", path)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("psql: %v: %s", err, out)
-	}
+	tests.Run(t, cmd)
 }
 
 // Files runs a program on the server's files, which must not fail.
 func (p *Postgres) Files(t testing.TB, program string, args ...string) {
 	t.Helper()
-	if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v: %s", program, err, out)
-	}
+	tests.Run(t, exec.Command(program, args...))
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // Snowfence is the package of the program that users run.
@@ -62,9 +64,7 @@ func build(t testing.TB, name, pkg string, env []string, flags ...string) string
 	}
 	cmd := exec.Command("go", slices.Concat([]string{"build"}, flags, []string{"-ldflags=-s", "-o", file, pkg})...)
 	cmd.Env = append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
-	}
+	tests.Run(t, cmd)
 	return file
 }
 

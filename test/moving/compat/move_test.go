@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // follow does what a page of docs/move says first: it changes the import
@@ -39,11 +41,7 @@ func follow(t *testing.T, page, program string) (printed string) {
 	} {
 		must(t, os.WriteFile(name, []byte(data), 0o600))
 	}
-	out, err := exec.Command("go", "run", "-overlay", overlay, at).CombinedOutput()
-	if err != nil {
-		t.Fatalf("the program after the move: %v\n%s", err, out)
-	}
-	return string(out)
+	return tests.Run(t, exec.Command("go", "run", "-overlay", overlay, at))
 }
 
 // A reader of docs/move/go-libraries.md changes one import path.

@@ -41,11 +41,7 @@ func run(t *testing.T, program string, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir, cmd.Env = web, append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
-	}
-	return string(out)
+	return tests.Run(t, cmd)
 }
 
 // The files that are built into the program are those that its sources
@@ -91,10 +87,8 @@ func files(t *testing.T, dir string) map[string]string {
 func TestInChromium(t *testing.T) {
 	paths := tools(t, "node", "chromium")
 	rig := filepath.Join(t.TempDir(), "rig")
-	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", rig,
-		"github.com/snowfence/snowfence/cmd/internal/dashboard/rig").CombinedOutput(); err != nil {
-		t.Fatalf("building the rig: %v\n%s", err, out)
-	}
+	tests.Run(t, exec.CommandContext(t.Context(), "go", "test", "-c", "-o", rig,
+		"github.com/snowfence/snowfence/cmd/internal/dashboard/rig"))
 	env := []string{"RIG=" + rig, "CHROMIUM=" + paths[1]}
 	if !testing.Short() {
 		env = append(env, "LONG=1")

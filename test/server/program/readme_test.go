@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 var (
@@ -105,9 +106,7 @@ func runsTwice(t *testing.T, program, setting string) {
 	source, path := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
 	must(t, os.WriteFile(source, []byte(program), 0o600))
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s", "-o", path, source)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	tests.Run(t, build)
 	var last int64
 	for range 2 {
 		cmd := exec.CommandContext(t.Context(), path)

@@ -18,6 +18,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // TestUpgrade does what docs/operate/upgrade.md says, forth and back, with
@@ -121,9 +122,7 @@ func nextProgram(t *testing.T) string {
 	path := filepath.Join(dir, "snowfence")
 	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", path,
 		servers.Snowfence)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	tests.Run(t, build)
 	return path
 }
 

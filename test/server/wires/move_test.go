@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 var blockOfShell = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
@@ -38,11 +39,7 @@ func TestMoveFromRedis(t *testing.T) {
 				continue
 			}
 			args = append([]string{"-p", oldPort}, args[1:]...)
-			out, err := exec.CommandContext(t.Context(), cli, args...).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", line, err, out)
-			}
-			printed = strings.TrimSpace(string(out))
+			printed = strings.TrimSpace(tests.Run(t, exec.CommandContext(t.Context(), cli, args...)))
 		}
 		return printed
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // sequences makes some in a new embedded file, and returns its address.
@@ -32,11 +33,7 @@ func command(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), servers.Program(t, servers.Snowfence), args...)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(tests.Run(t, cmd))
 }
 
 func TestRedisCLICounts(t *testing.T) {
@@ -50,11 +47,7 @@ func TestRedisCLICounts(t *testing.T) {
 			"INCR nothing", "EXPIRE orders 60", "SET orders 1", "DECR orders",
 			"MULTI", "INCR strict", "INCRBY strict 2", "INCR nothing", "GET strict", "EXEC",
 		}, "\n"))
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		text := string(out)
+		text := tests.Run(t, cmd)
 		for _, want := range []string{
 			"NOSEQUENCE", "never begin again", "--start N", "--step -1", "QUEUED\nQUEUED\nQUEUED\nQUEUED\n",
 		} {
@@ -76,9 +69,7 @@ func TestRedisPyCounts(t *testing.T) {
 	s := serve(t, sequences(t))
 	host, port, _ := strings.Cut(s.resp, ":")
 	cmd := exec.CommandContext(t.Context(), python, filepath.Join("python", "counts.py"), host, port, secret)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	tests.Run(t, cmd)
 }
 
 func TestIORedisCounts(t *testing.T) {

@@ -100,11 +100,7 @@ func TestRedisCLI(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(),
 			cli, append([]string{"-p", port, "--no-auth-warning", "-a", secret}, args...)...)
 		cmd.Stdin = strings.NewReader(stdin)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
+		return strings.TrimSpace(tests.Run(t, cmd))
 	}
 	for _, version := range []string{"-2", "-3"} {
 		if id, err := strconv.ParseInt(run("", version, "SNOWFENCE.NEXT", "default"), 10, 64); err != nil || id <= 0 {
@@ -185,8 +181,6 @@ func runNode(t *testing.T, script, address string) {
 	} {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args[1:], err, out)
-		}
+		tests.Run(t, cmd)
 	}
 }

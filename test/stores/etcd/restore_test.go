@@ -13,6 +13,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // fleet is some holders of leases in one member.
@@ -41,11 +42,7 @@ func etcdctl(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(servers.Need(t, "etcd", "etcdctl")[0], args...)
 	cmd.Env = append(os.Environ(), "ETCDCTL_API=3", "ETCDCTL_DIAL_TIMEOUT=1m", "ETCDCTL_COMMAND_TIMEOUT=1m")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("etcdctl %v: %v\n%s", args, err, out)
-	}
-	return string(out)
+	return tests.Run(t, cmd)
 }
 
 // TestSetBackWhileHeld deletes keys under living holders: they are sealed

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // troubles are what wakes operators.
@@ -138,9 +139,7 @@ var troubles = []trouble{
 // run runs a command of the program.
 func (d *day) run(t testing.TB, args ...string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), snowfencePath(t), args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, out)
-	}
+	tests.Run(t, exec.CommandContext(t.Context(), snowfencePath(t), args...))
 }
 
 // guess sends wrong passwords over the Redis protocol, until the server

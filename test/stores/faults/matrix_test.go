@@ -24,6 +24,7 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // way is one in which older data comes under a store. begin starts a store,
@@ -161,10 +162,8 @@ func (w way) saw(t *testing.T, who int) string {
 		t.Log(err)
 		return "refused"
 	}
-	if out, err := exec.Command(servers.Program(t, servers.Snowfence), "store", "restored", "--store",
-		url).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	tests.Run(t, exec.Command(servers.Program(t, servers.Snowfence), "store", "restored", "--store",
+		url))
 	var later snowfence.Grant
 	fleet.Eventually(t, "a grant after \"store restored\"", func() (err error) { // a busy machine answers late
 		later, err = take(t, url, false)

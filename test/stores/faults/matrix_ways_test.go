@@ -17,6 +17,7 @@ import (
 
 	"github.com/snowfence/snowfence/test/harness/relay"
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // ways are those of the page. The first of each store is played in short
@@ -120,11 +121,7 @@ func byHand(kept string) string {
 
 func run(t testing.TB, program string, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(program, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v: %s", program, err, out)
-	}
-	return string(out)
+	return tests.Run(t, exec.Command(program, args...))
 }
 
 // folder copies a folder while the server is down, and puts the copy in its

@@ -49,11 +49,7 @@ func textOf(dialect string) printer {
 // program runs snowfence, which must not fail, and returns what it prints.
 func program(t testing.TB, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(servers.Program(t, servers.Snowfence), args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("snowfence %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
+	return tests.Run(t, exec.Command(servers.Program(t, servers.Snowfence), args...))
 }
 
 func schemeOf(t testing.TB, spec string) *snowfence.Scheme {

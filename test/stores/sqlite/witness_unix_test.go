@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // TestWitnessThatMayNotBeWritten lets a user read a file whose witness he
@@ -34,9 +35,7 @@ func TestWitnessThatMayNotBeWritten(t *testing.T) {
 		cmd := exec.Command(dir+"/test", "-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		tests.Run(t, cmd)
 		return
 	}
 	path, _, before := scene(t)
