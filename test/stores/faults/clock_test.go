@@ -130,7 +130,7 @@ func TestClockSteps(t *testing.T) {
 			<-told.gone
 			<-other.gone
 			if text := last(told.log, 9); told.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text,
-				"the clock was ahead") || !strings.Contains(text, "can be made in") {
+				"a clock was ahead") || !strings.Contains(text, "can be made in") {
 				t.Errorf("node %d ended with %d: %s", held.Node, told.cmd.ProcessState.ExitCode(), text)
 			}
 			if len(other.ids) != 10000 {
