@@ -320,8 +320,9 @@ func TestNotesOfALease(t *testing.T) {
 // A lease ends for what it cannot heal from, and for nothing else.
 func TestFatalErrors(t *testing.T) {
 	for err, is := range map[error]bool{
-		ErrMismatch: true, store.ErrReplaced: true, snowfence.ErrLifetime: true, fault.ErrDeleted: true,
-		ErrExists: true, ErrNoNamespace: false, ErrSkew: false, errSilent: false, store.ErrLost: false,
+		ErrMismatch: true, store.ErrReplaced: true, store.ErrMoved: true, snowfence.ErrLifetime: true,
+		fault.ErrDeleted: true, ErrExists: true, ErrNoNamespace: false, ErrSkew: false, errSilent: false,
+		store.ErrLost: false,
 	} {
 		if fatal(fmt.Errorf("so it is: %w", err)) != is {
 			t.Errorf("%v: fatal %t", err, !is)

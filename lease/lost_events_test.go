@@ -87,7 +87,7 @@ func TestEventsOfALoss(t *testing.T) {
 			if got := kinds(); !slices.Equal(got, c.want) {
 				t.Errorf("%s: %q", name, got)
 			}
-			lost := `level=WARN msg="lease lost" namespace=n label=stage cause=`
+			lost := `level=WARN msg="lease lost" namespace=n label=stage cause="another process changed node 5`
 			back := `level=ERROR msg="the store was rolled back" namespace=n node=5 revision=`
 			if text := log.String(); !strings.Contains(text, lost) ||
 				strings.Contains(text, back) != (c.revision == 0) {

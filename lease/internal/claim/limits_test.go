@@ -3,6 +3,8 @@ package claim
 import (
 	"cmp"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +106,27 @@ func TestSettledLimits(t *testing.T) {
 		if err := c.settle(ns); err != nil || c.TTL != want.ttl || c.MaxSkew != want.skew ||
 			c.Ticks.TTL != want.ttl {
 			t.Errorf("%v: %v, %v, ticks %v, %v", asked, c.TTL, c.MaxSkew, c.Ticks.TTL, err)
+		}
+	}
+}
+
+// Who is allowed a lease is told once that the store's identity has a
+// source that the program may not read.
+func TestClosedIdentityIsTold(t *testing.T) {
+	for id, told := range map[string]bool{"s:1:2": false, "s:" + store.Closed + ":2": true} {
+		g := empty(t, playLayout)
+		g.id = id
+		g.rename(func(ns *scope.Namespace) { ns.Identity = id })
+		var log strings.Builder
+		g.c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		g.must(g.c.register(t.Context()))
+		if got := strings.Count(log.String(), "all of its identity"); (got == 1) != told || got > 1 {
+			t.Errorf("%s: it is told %d times", id, got)
+		}
+		g.c.MaxSkew = time.Hour
+		log.Reset()
+		if err := g.c.register(t.Context()); !errors.Is(err, fault.ErrInvalid) || log.Len() != 0 {
+			t.Errorf("%s: %v, and the log has %s", id, err, log.String())
 		}
 	}
 }

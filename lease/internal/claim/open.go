@@ -81,7 +81,7 @@ func (c *storeClaim) register(ctx context.Context) error {
 		return err // the next read would ask for a namespace that we may create
 	}
 	ns, err := c.usable(ctx)
-	if err == nil && strings.Contains(ns.Identity+":", ":"+store.Closed+":") {
+	if strings.Contains(ns.Identity+":", ":"+store.Closed+":") {
 		c.Logger.Warn("the store does not tell this program all of its identity: older data that is put back "+
 			"while no program runs may go unnoticed", "namespace", c.Name, "identity", ns.Identity)
 	}
