@@ -20,13 +20,13 @@ import (
 // is safe for concurrent use.
 type Service struct {
 	*Core
-	Spaces     *Spaces     // the namespaces that are open
-	IDs        *IDs        // new IDs in them
-	Views      *Views      // all nodes of a namespace, as they are now
-	Leases     *Leases     // nodes of programs that make IDs themselves
-	Sequences  *Sequences  // numbers
-	Servers    *Servers    // this server and the others over the store
-	Management *Management // lists and changes of all that the store has
+	Spaces     *Spaces     // namespaces that are in use
+	IDs        *IDs        // makes IDs of a namespace
+	Views      *Views      // shows the nodes of a namespace as they change
+	Leases     *Leases     // leases nodes
+	Sequences  *Sequences  // takes numbers
+	Servers    *Servers    // knows the servers over the store
+	Management *Management // changes namespaces and sequences
 }
 
 // New returns a service over a store, which the caller closes after the
