@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A copy asks whether the store was rolled back behind what it held, but
@@ -89,5 +90,20 @@ func TestNotedBeforeItIsSent(t *testing.T) {
 	err := g.c.noteSend(watcher{t.Context(), func() { seen = *g.c.kept.Load() }}, 6, 20)
 	if !errors.Is(err, context.Canceled) || seen != (Kept{6, 20}) || *g.c.kept.Load() != (Kept{5, 10}) {
 		t.Errorf("%v: kept %+v when it was looked at, and %+v now", err, seen, *g.c.kept.Load())
+	}
+}
+
+// A claim knows its last 65 writes, and no older one.
+func TestWritesThatAClaimKnows(t *testing.T) {
+	g := empty(t, playLayout)
+	r := store.Record{Holder: "a", Nonce: g.c.nonce()}
+	for n := range maxUnanswered + 1 {
+		if !g.c.mine(r) {
+			t.Errorf("its write is another's after %d more", n)
+		}
+		g.c.nonce()
+	}
+	if g.c.mine(r) {
+		t.Errorf("%d writes are known", len(g.c.wrote))
 	}
 }
