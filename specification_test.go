@@ -354,7 +354,7 @@ func (c *scene) play(t *testing.T) []sceneStep {
 	return played
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -349,7 +349,7 @@ func generator(
 	return l.Generator(c)
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -31,7 +31,7 @@ const (
 	EventFloorRaised = claim.FloorRaised
 )
 
-// reporter keeps what happened until it may be announced. It belongs to the
+// reporter keeps events until they may be announced. It belongs to the
 // user of a claim.
 type reporter struct {
 	namespace string

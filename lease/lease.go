@@ -184,8 +184,8 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 	}
 }
 
-// fenced says what prevents a grant. It matches why the wait ended, and
-// does not show it.
+// fenced returns the error of a missing grant. It matches the end of the
+// wait, and does not show it.
 func (l *Lease) fenced(trouble, ended error) error {
 	l.mu.Lock()
 	g := l.use.cur

@@ -125,7 +125,7 @@ type Options struct {
 	Events func(Event)
 }
 
-// settings returns what a claim needs of the options, for leases of a
+// settings returns the part of the options for a claim, for leases of a
 // scheme.
 func (o *Options) settings(s *snowfence.Scheme) claim.Settings {
 	logger := o.Logger
@@ -147,7 +147,7 @@ func (o *Options) idle() time.Duration {
 	return cmp.Or(o.Idle, time.Hour)
 }
 
-// setup returns the setup of a claim, and what it reports to.
+// setup returns the setup of a claim, and its reporter.
 func (o *Options) setup(
 	ctx context.Context, namespace string, s *snowfence.Scheme, n claim.Settings,
 ) (*claim.Setup, *reporter) {

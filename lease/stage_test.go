@@ -166,7 +166,7 @@ func (g *stage) tick(later time.Duration) int64 {
 	return g.l.setup.Ticks.Layout.TickOf(g.now.Add(later))
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

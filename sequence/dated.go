@@ -216,8 +216,8 @@ func (s *Sequence) isIdle() bool {
 	return s.takes == nil
 }
 
-// takeAhead makes a period take ahead, or ends that: a dense one gives back
-// what it took ahead.
+// takeAhead makes a period take ahead, or ends that: a dense one gives the
+// rest back.
 func (s *Sequence) takeAhead(ahead bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,8 +228,8 @@ func (s *Sequence) takeAhead(ahead bool) {
 	}
 }
 
-// returnRests gives back what a dense period took ahead, because another
-// one has begun.
+// returnRests gives back the rest of a dense period, because another one
+// has begun.
 func (s *Sequence) returnRests(rests []span) {
 	ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
 	defer cancel()

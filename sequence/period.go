@@ -119,7 +119,7 @@ func (d *Dated) learnOf(now state) {
 	}
 }
 
-// dropAhead drops what all periods took ahead: it may come from the store
+// dropAhead drops the rests of all periods: they may come from the store
 // that was rolled back.
 func (p *period) dropAhead() {
 	p.of.mu.Lock()

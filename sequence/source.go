@@ -14,7 +14,7 @@ import (
 // period. It decides which numbers a take gives, to programs with ranges
 // and to transactions.
 //
-// Invariant: what take returns is durable before that.
+// Invariant: the numbers of a take are durable before it returns.
 type source struct {
 	*facts
 	kind  recordKind
@@ -28,7 +28,7 @@ type source struct {
 	least *highest // the confirmation that the definition must have, of all periods
 }
 
-// recordKind is what plain and period do in different ways.
+// recordKind is the difference between plain and period.
 type recordKind interface {
 	// reread reads the definition and the record that counts.
 	reread(ctx context.Context) (state, error)

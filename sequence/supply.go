@@ -32,7 +32,7 @@ type supply interface {
 	giveBack(ctx context.Context, rests []span) error
 }
 
-// facts is what a program knows of a sequence.
+// facts are a program's knowledge of a sequence.
 type facts struct {
 	name  string
 	world world.World

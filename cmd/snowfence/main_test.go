@@ -169,7 +169,7 @@ func stateFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(fence.Close())
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

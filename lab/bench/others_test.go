@@ -183,7 +183,7 @@ func startRandflake(b *testing.B) func() work {
 	}
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

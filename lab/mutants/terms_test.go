@@ -140,7 +140,7 @@ func all(t *testing.T, b *terms.Built, found []terms.Mutant, reasons map[string]
 	}
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

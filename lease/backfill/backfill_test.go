@@ -507,7 +507,7 @@ func ExampleBackfill() {
 	// Output: [1129303036523446272] <nil>
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

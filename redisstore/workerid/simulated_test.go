@@ -224,7 +224,7 @@ func worker(t *testing.T, f *Fence) *Worker {
 	return f.w
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

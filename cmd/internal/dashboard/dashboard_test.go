@@ -424,7 +424,7 @@ func leaseOf(t *testing.T, r leaseRow) *pb.LeaseInfo {
 	return l
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

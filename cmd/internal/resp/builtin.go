@@ -202,7 +202,7 @@ func describe(c *conn, args [][]byte) {
 	}
 }
 
-// describeOne is what COMMAND INFO says. A key is the first argument.
+// describeOne is the answer of COMMAND INFO. A key is the first argument.
 func (c *conn) describeOne(cmd *command) {
 	if cmd == nil {
 		c.out = appendNull(c.out, c.proto)

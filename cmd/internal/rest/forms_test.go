@@ -117,7 +117,7 @@ func TestNextAt(t *testing.T) {
 	status(at, 401, "token")
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

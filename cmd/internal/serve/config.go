@@ -50,7 +50,7 @@ type Listeners struct {
 	Pprof     bool   `name:"pprof" help:"profiles of the program below /debug/pprof/ of the admin address, with parts of its memory"`
 }
 
-// Access says who may ask.
+// Access names the callers and their rights.
 type Access struct {
 	TLSCert       string         `name:"tls-cert" help:"<file> of the certificate chain in PEM form, read again when it changes"`
 	TLSKey        string         `name:"tls-key" help:"<file> of the key of tls-cert"`
@@ -73,7 +73,7 @@ type Stopping struct {
 	Stop  time.Duration `name:"stop-timeout" default:"10s" help:"how long the stop may take, after drain"`
 }
 
-// Starting says what comes before a server, or in place of it.
+// Starting has the steps before a server, or in its place.
 type Starting struct {
 	File        string              `name:"config" file:"-" help:"<file> of settings, in YAML"`
 	Store       string              `name:"store" help:"<URL> of the store: sqlite:PATH, postgres:, mysql:, redis:, etcd:, kubernetes:, dynamodb:, s3: or mem: (see snowfence help stores; default: a file of this machine or of this user)"`

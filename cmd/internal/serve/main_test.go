@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -106,7 +106,7 @@ func (sp *Coding) Ranges(
 	return list, several, nil
 }
 
-// RangesRoom is what the answer of Ranges takes at most, in bytes.
+// RangesRoom is the largest size of an answer of Ranges, in bytes.
 func (sp *Coding) RangesRoom() int64 {
 	ranges := int64(1)
 	for _, f := range sp.layout.Fields {
@@ -118,8 +118,8 @@ func (sp *Coding) RangesRoom() int64 {
 	return 160 * ranges
 }
 
-// RunsRoom is what n IDs take as runs, in bytes: a run is the sequence of a
-// tick or a part of it.
+// RunsRoom is the largest size of n IDs as runs, in bytes: a run is the
+// sequence of a tick or a part of it.
 func (sp *Coding) RunsRoom(n int64) int64 {
 	l := sp.Scheme().Layout()
 	return 160 * (2*n/(l.Last-l.First+1) + 2)

@@ -29,7 +29,7 @@ type Core struct {
 // each start.
 func (s *Core) ID() string { return s.id }
 
-// Label is what people see as the holder of this server's nodes.
+// Label names the holder of this server's nodes to people.
 func (s *Core) Label() string { return s.opts.Label }
 
 // Store returns the store.

@@ -10,9 +10,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Management lists and changes what is in the store, for people and their
-// tools. The caller checks the rights, and bounds the time. All methods are
-// safe for concurrent use.
+// Management lists and changes the records of the store, for people and
+// their tools. The caller checks the rights, and bounds the time. All
+// methods are safe for concurrent use.
 type Management struct {
 	core      *Core
 	spaces    *Spaces

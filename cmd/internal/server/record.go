@@ -166,9 +166,8 @@ type lastWrite struct {
 }
 
 // checkRecord gives a store another identity if it lost the record of this
-// server, or has an older one. A server looks before it hands out what such
-// a store would hand out again. Another server may have taken the record:
-// then it is a later one.
+// server, or has an older one: such a store would hand out IDs and numbers
+// again. Another server may have taken the record: then it is a later one.
 func (s *Core) checkRecord(ctx context.Context) error {
 	w := s.lastWrite.Load()
 	if w == nil {

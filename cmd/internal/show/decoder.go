@@ -49,7 +49,7 @@ func (d *Decoder) Learn(s []byte) {
 	}
 }
 
-// evidence returns that of the IDs so far.
+// evidence returns the evidence of the IDs so far.
 func (d *Decoder) evidence() *Evidence {
 	if d.seen == nil {
 		var views []*View

@@ -339,7 +339,7 @@ func TestExtend(t *testing.T) {
 	must(other.TryNext())
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

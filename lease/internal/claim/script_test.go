@@ -286,7 +286,7 @@ func (p *play) recordFunctions(node int64) {
 	p.replace(rs[0])
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

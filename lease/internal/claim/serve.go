@@ -23,9 +23,8 @@ type server struct {
 	begin    func(w world.World, namespace string) (Report, func())
 }
 
-// Serve returns a server over a store; lease.Serve says what it does. begin
-// returns where a request reports what happened, and what announces it at
-// the end.
+// Serve returns the server that lease.Serve describes. begin returns the
+// reporter of a request, and its announcement at the end.
 func Serve(
 	st store.Store, s *snowfence.Scheme, n Settings, begin func(w world.World, namespace string) (Report, func()),
 ) wire.Server {

@@ -32,11 +32,11 @@ type Setup struct {
 	given   atomic.Int64 // the ttl that a server gave last, in ns; 0 over a store
 }
 
-// Report tells the user of a claim what happened. The attributes are for a
+// Report tells the user of a claim of an event. The attributes are for a
 // log.
 type Report func(kind string, cause error, attrs ...any)
 
-// What a claim reports. Package lease says what each means.
+// The events of a claim. Package lease gives their meaning.
 const (
 	RolledBack  = "the store was rolled back"
 	Replaced    = "the store is not the one the namespace was made in"
@@ -125,8 +125,8 @@ func (s *Setup) Random(n time.Duration) time.Duration {
 	return time.Duration(world.Rand(s.World).Int64N(int64(n)))
 }
 
-// Settings say what a claim asks for, and with what it works. The fields
-// are as in lease.Options.
+// Settings are the wishes and tools of a claim. The fields are as in
+// lease.Options.
 type Settings struct {
 	TTL        time.Duration
 	MaxSkew    time.Duration

@@ -63,7 +63,7 @@ func Shown(s string) string {
 	return strconv.Quote(s)
 }
 
-// Check refuses what no call can work with.
+// Check refuses arguments that no call can work with.
 func Check(st store.Store, name string, s *snowfence.Scheme) error {
 	switch {
 	case st == nil:

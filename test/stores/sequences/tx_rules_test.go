@@ -375,7 +375,7 @@ func identityPutBack(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// must returns what a call that has to work returns.
+// must returns the result of a call that has to work.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// source is the fence of the IDs, and what closes it.
+// source is the fence of the IDs, and its end.
 type source struct {
 	fence    snowfence.Fence
 	giveBack func() error
