@@ -16,18 +16,21 @@
 // use, so a process that dies has nothing to report. Records are never
 // deleted.
 //
-//   - Acquire: the grant is [max(Until, now−ttl), max(Until+1, now+ttl)).
-//     It adds no more than that, so a process that restarts again and again
-//     does not push Until far ahead of the clock.
+//   - Acquire: the grant begins at the highest of Until, now−ttl and the
+//     floor of the namespace, and ends at now+ttl, or a tick after its
+//     begin. It adds no more than that, so a process that restarts again
+//     and again does not push Until far ahead of the clock.
 //   - Renew, every third of the ttl: Until becomes max(Until, now+ttl), by
-//     compare-and-swap on the nonce of the last write. If a renewal fails
+//     compare-and-swap on the nonce of the last write. A grant that ended
+//     more than a ttl ago begins anew instead. If a renewal fails
 //     or is slow, IDs are made up to the acknowledged Until. A write
 //     without a reply counts as done only if its own nonce is in the
 //     record, and is used only after one more acknowledged swap.
 //   - If another process wrote instead, the generator is sealed at once,
 //     before anything else. Then the lease heals itself with another grant.
 //     It may take a held node only if it wrote the record itself: a copy
-//     of it, with the same memory, is another holder.
+//     of it, with the same memory, is another holder. Only a lease that
+//     had no grant yet takes the node of Options.Node from its holder.
 //   - Give back: the holder seals its generator, and then lowers Until to
 //     the tick after the last one that it used.
 //   - After each swap, and before its use, the lease reads the namespace

@@ -140,11 +140,6 @@ func TestAgainstOracle(t *testing.T) {
 	}
 }
 
-type fataler interface {
-	Fatal(...any)
-	Helper()
-}
-
 func schemeOf(spec string) *snowfence.Scheme {
 	l := must(snowfence.ParseLayout(spec))
 	return must(snowfence.NewScheme(l))

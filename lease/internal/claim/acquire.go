@@ -15,7 +15,7 @@ import (
 // Next implements [Claim].
 func (c *storeClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 	g, err := c.proceed(ctx)
-	if err != nil && !IsLost(err) && c.own != nil {
+	if err != nil && !IsLost(err) && c.lastBlock != nil {
 		err = c.replaced(ctx, err)
 	}
 	return g, err
@@ -27,7 +27,7 @@ func (c *storeClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 func (c *storeClaim) proceed(ctx context.Context) (snowfence.Grant, error) {
 	switch {
 	case c.held == nil:
-		return c.acquire(ctx, c.own != nil || c.free)
+		return c.acquire(ctx, c.lastBlock != nil || c.onlyFree)
 	case c.held.pending:
 		return c.settleAcquire(ctx)
 	}
@@ -173,7 +173,7 @@ func (c *storeClaim) take(
 	if err != nil {
 		return none, err
 	}
-	c.own, c.taken = keys(h.records), nil
+	c.lastBlock, c.taken = keys(h.records), nil
 	c.noteSticky(rs[0].Node)
 	c.Logger.Info("lease acquired", "namespace", c.Name, "label", c.Label,
 		"node", rs[0].Node, "nodes", c.nodes(h), "from", from, "until", until)

@@ -17,7 +17,7 @@ import (
 )
 
 // Claim is one holder's protocol with a store ([storeClaim]) or a server
-// ([serverClaim]), and nothing more. It starts no goroutine and has no
+// ([guestClaim]), and nothing more. It starts no goroutine and has no
 // mutex: one call at a time.
 //
 // Each call has one of three results:
@@ -43,11 +43,11 @@ type Claim interface {
 	Forget()
 }
 
-// Owed is a grant that is not used any more, to be given back
-// while the lease has its hold. All its IDs have ticks below Used.
+// Owed is a grant whose use has ended, to be given back while the lease has
+// its hold. All its IDs have ticks below Used.
 //
-// Invariant: nothing of the grant is handed out after Owed was set (spent).
-// Node and from tell it from all others of the lease: each grant of a node
+// Invariant: nothing of the grant is handed out after Owed was set. Node
+// and From tell it from all others of the lease: each grant of a node
 // starts above those before.
 type Owed struct {
 	Node, From int64
@@ -59,20 +59,20 @@ type Owed struct {
 // acquire.go, renew.go, lost.go, rollback.go, release.go.
 type storeClaim struct {
 	*Setup
-	st      store.Store
-	unit    int64    // of the namespace
-	who     string   // random: the identity of this holder
-	wrote   []string // nonces of its last writes
-	attempt string   // of a ticket: its nonces begin with it
-	free    bool     // takes no node over
-	prefer  []int64
+	st       store.Store
+	unit     int64    // of the namespace
+	who      string   // random: the identity of this holder
+	wrote    []string // nonces of its last writes
+	attempt  string   // of a ticket: its nonces begin with it
+	onlyFree bool     // takes no node from a holder
+	prefer   []int64
 
-	held     *hold       // nil when nothing is held
-	own      []store.Key // held last, and perhaps still
-	suspect  *int64      // generation that the store rolled back behind; nil if it did not
-	identity string      // of the store at the last confirmation
-	proven   bool        // it lost a write that it had acknowledged to this claim
-	reached  int64       // highest tick of the grants that this claim had
+	held      *hold       // nil when nothing is held
+	lastBlock []store.Key // of the last grant; nil before the first
+	suspect   *int64      // generation that the store rolled back behind; nil if it did not
+	identity  string      // of the store at the last confirmation
+	proven    bool        // the store lost a write that it had acknowledged to this claim
+	reached   int64       // highest tick of the grants that this claim had
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
 	foundInstead []store.Record // what stood in place of lostHold; nil when that was not read
@@ -84,13 +84,13 @@ type storeClaim struct {
 
 // hold is our part of the store, as far as it is known.
 type hold struct {
-	records    []store.Record // of the block's units, as last acknowledged or adopted
+	records    []store.Record // of the block's units, as last acknowledged or adopted; while pending, as sent
 	acked      []int64        // revision of each that was acknowledged; 0 if none was
 	unanswered map[string]bool
 	generation int64 // of the namespace
 	floor      int64 // of the namespace when the grant was computed
 	confirmed  bool  // a grant counted: the floor is compared no more
-	found      bool  // by an earlier attempt, whose answer a copy of the holder may have
+	found      bool  // of an earlier attempt: a copy of the holder may use it, so until never falls
 	from       int64 // of the grant
 	until      int64 // up to where it may be used: the highest that a confirmation allowed
 	pending    bool  // it is not known whether the acquisition was written
@@ -137,13 +137,13 @@ func keys(rs []store.Record) []store.Key {
 	return out
 }
 
-// settle fills the options: the ttl and the skew of the namespace where
-// they name none, and a whole unit where they ask for less. It runs at the
-// first use of a lease, before its keeper. It refuses what the namespace
-// does not allow.
-func (c *storeClaim) settle(ns scope.Namespace) error {
+// fillSettings fills the settings: the ttl and the skew of the namespace
+// where they name none, and a whole unit where they ask for less. It runs
+// at the first use of a lease, before its keeper. It is an error if the
+// namespace allows less.
+func (c *storeClaim) fillSettings(ns scope.Namespace) error {
 	ttl, skew, err := fit(ns, c.Settings)
-	if c.held == nil && c.own == nil {
+	if c.held == nil && c.lastBlock == nil {
 		c.unit, c.Nodes = ns.Unit, max(c.Nodes, int(ns.Unit))
 	}
 	if c.TTL == 0 || c.MaxSkew == 0 {

@@ -14,6 +14,22 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
+// finder finds free blocks. Lists are hints: each block is read again, and
+// the swap decides.
+type finder struct {
+	c     *storeClaim
+	ns    scope.Namespace // with the leasable nodes narrowed to those this lease may have
+	now   int64
+	seen  map[int64]bool // blocks offered or found taken, by first node
+	check error          // what Options.Check said last
+}
+
+const (
+	probed  = 64   // blocks that a probe reads
+	most    = 1024 // records that it reads, unless one block has more
+	pointed = 4    // one in so many of its blocks is one that the label points to
+)
+
 // candidates yields the records of free blocks, until one is taken: the
 // block held last, the block of the sticky file, the best of a probe, and
 // then any. A lease that waits for a node looks at all of them once a ttl.
@@ -44,6 +60,12 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 	}
 }
 
+// block returns the first node of the block around a node.
+func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.Nodes) - 1) }
+
+// readable is how many blocks are read in one go.
+func (f *finder) readable() int { return min(max(most/f.c.perBlock(), 1), probed) }
+
 // anyWait is for blocks with a floor that may be ahead.
 const anyWait = 1 << 62
 
@@ -70,10 +92,10 @@ func (f *finder) offer(ctx context.Context, nodes []int64, wait int64, yield fun
 
 // own is the block that this lease held last.
 func (f *finder) own() []int64 {
-	if f.c.own == nil {
+	if f.c.lastBlock == nil {
 		return nil
 	}
-	return []int64{f.c.own[0].Node}
+	return []int64{f.c.lastBlock[0].Node}
 }
 
 // probe returns blocks that the label points to, in any order, and then

@@ -9,31 +9,8 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
-
-const (
-	probed  = 64   // blocks that a probe reads
-	most    = 1024 // records that it reads, unless one block has more
-	pointed = 4    // one in so many of its blocks is one that the label points to
-)
-
-// finder finds free blocks. Lists are hints: each block is read again, and
-// the swap decides.
-type finder struct {
-	c     *storeClaim
-	ns    scope.Namespace // with the leasable nodes narrowed to those this lease may have
-	now   int64
-	seen  map[int64]bool // blocks offered or found taken, by first node
-	check error          // what Options.Check said last
-}
-
-// block returns the first node of the block around a node.
-func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.Nodes) - 1) }
-
-// readable is how many blocks are read in one go.
-func (f *finder) readable() int { return min(max(most/f.c.perBlock(), 1), probed) }
 
 // paged is how many records are read in one go when all are read.
 const paged = 4096

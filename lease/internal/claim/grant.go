@@ -59,7 +59,9 @@ func (t Ticks) renewal(rs []store.Record, now time.Time) int64 {
 	return min(until, t.MaxTick+1)
 }
 
-// granted returns the record r with the grant [from, until).
+// granted returns the record r with the grant [from, until). Its From moves
+// only if the grant leaves a gap after r.Until, or r is of an earlier
+// layout.
 func granted(ns scope.Namespace, r store.Record, from, until int64) store.Record {
 	if r.Nonce == "" || r.Generation < ns.Since || from > r.Until {
 		r.From = from
@@ -68,8 +70,8 @@ func granted(ns scope.Namespace, r store.Record, from, until int64) store.Record
 	return r
 }
 
-// reach returns the first tick that no lease may use at time now: a ttl
-// ahead, and two where ticks are longer or the layout has not begun.
+// reach returns the first tick that no lease may use at time now: the
+// longest ttl of the namespace ahead, rounded up by two ticks.
 func (t Ticks) reach(ns scope.Namespace, now time.Time) int64 {
 	return max(t.Layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
 }

@@ -103,7 +103,7 @@ func TestSettledLimits(t *testing.T) {
 		c := &storeClaim{Setup: &Setup{Settings: Settings{TTL: asked.ttl, MaxSkew: asked.skew}}}
 		c.Ticks.TTL = asked.ttl
 		want := limits{cmp.Or(asked.ttl, ns.MaxTTL), cmp.Or(asked.skew, ns.MaxSkew)}
-		if err := c.settle(ns); err != nil || c.TTL != want.ttl || c.MaxSkew != want.skew ||
+		if err := c.fillSettings(ns); err != nil || c.TTL != want.ttl || c.MaxSkew != want.skew ||
 			c.Ticks.TTL != want.ttl {
 			t.Errorf("%v: %v, %v, ticks %v, %v", asked, c.TTL, c.MaxSkew, c.Ticks.TTL, err)
 		}

@@ -32,18 +32,18 @@ func (c *storeClaim) Forget() {
 }
 
 // Forget implements [Claim].
-func (c *serverClaim) Forget() {
+func (c *guestClaim) Forget() {
 	if c.ticket != nil {
 		c.lost = c.ticket
 	}
 	c.ended()
 }
 
-// loseHold is lose after another write took the place of ours. Later
-// [storeClaim.diagnose] tells another holder from a rollback by met, the
-// records in that place; nil if they were not read.
-func (c *storeClaim) loseHold(met []store.Record, cause error) error {
-	c.lostHold, c.foundInstead = c.held, met
+// loseHold is lose after another write took the place of ours: instead are
+// the records in that place, nil if they were not read.
+// [storeClaim.diagnose] tells another holder from a rollback by them.
+func (c *storeClaim) loseHold(instead []store.Record, cause error) error {
+	c.lostHold, c.foundInstead = c.held, instead
 	return c.lose(cause)
 }
 

@@ -23,7 +23,7 @@ func (c *storeClaim) Open(ctx context.Context) (snowfence.Grant, error) {
 }
 
 // Open implements [Claim].
-func (c *serverClaim) Open(ctx context.Context) (snowfence.Grant, error) {
+func (c *guestClaim) Open(ctx context.Context) (snowfence.Grant, error) {
 	g, err := firstGrant(ctx, c.Setup, c)
 	c.setTTL(c.LastTTL()) // nothing reads it before the lease begins
 	return g, err
@@ -118,7 +118,7 @@ func (c *storeClaim) usable(ctx context.Context) (scope.Namespace, error) {
 // fits settles the settings, and is an error if the namespace does not have
 // such nodes.
 func (c *storeClaim) fits(ns scope.Namespace) error {
-	if err := c.settle(ns); err != nil {
+	if err := c.fillSettings(ns); err != nil {
 		return err
 	}
 	if c.unit != ns.Unit {

@@ -30,7 +30,7 @@ func (p *play) act(c *player, word []string) {
 	p.busy = true
 	defer func() { p.busy = false }()
 	sc, _ := c.Claim.(*storeClaim)
-	vc, _ := c.Claim.(*serverClaim)
+	vc, _ := c.Claim.(*guestClaim)
 	switch word[0] {
 	case "next":
 		p.granted(c.Next(ctx))
@@ -83,7 +83,7 @@ func (c *player) holds() (node, from int64) {
 		if claim.held != nil {
 			return claim.held.records[0].Node, claim.held.from
 		}
-	case *serverClaim:
+	case *guestClaim:
 		return claim.grant.Node, claim.grant.From
 	}
 	return -1, -1
@@ -103,7 +103,7 @@ func (c *player) twin(p *play) *player {
 			twin.held = &h
 		}
 		d.Claim = &twin
-	case *serverClaim:
+	case *guestClaim:
 		twin := *claim
 		twin.Setup, twin.avoid = d.Setup, maps.Clone(claim.avoid)
 		d.Claim = &twin
@@ -129,7 +129,7 @@ func (c *player) knows() string {
 		add(claim.lostHold != nil, "will look who took a node")
 		add(claim.suspect != nil, "suspects the store")
 		add(claim.proven, "proven")
-	case *serverClaim:
+	case *guestClaim:
 		g := claim.grant
 		add(claim.ticket != nil, "holds %s from %d", nodesName(g.Node, g.Nodes), g.From)
 		add(len(claim.earlier) > 0, "%d attempts in doubt", len(claim.earlier))

@@ -34,12 +34,12 @@ func (k *clerk) Release(context.Context, wire.Ticket, int64) error {
 
 // served returns a claim over a clerk; with held, it has ticks 10 to 100 of
 // node 5.
-func served(t *testing.T, held bool) (*serverClaim, *clerk) {
+func served(t *testing.T, held bool) (*guestClaim, *clerk) {
 	t.Helper()
 	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	n := must(Settings{Label: "me", Clock: ClockOf(nil, s), Logger: quiet}.Normal(s))
 	k := &clerk{grant: snowfence.Grant{Node: 5, From: 10, Until: 100, Nodes: 1}}
-	c := &serverClaim{Setup: NewSetup(world.Real(), "n", s, n, nil), server: k, avoid: map[int64]bool{}}
+	c := &guestClaim{Setup: NewSetup(world.Real(), "n", s, n, nil), server: k, avoid: map[int64]bool{}}
 	if held {
 		c.ticket, c.grant = []byte("0"), k.grant
 	}
@@ -57,7 +57,7 @@ func TestNamesOfKeptNodes(t *testing.T) {
 // A grant that has no tick yet begins ahead of the clock, and is the
 // holder's all the same.
 func TestServedGrantWithoutTicks(t *testing.T) {
-	c := &serverClaim{Setup: &Setup{Name: "n", Settings: Settings{Nodes: 1}}}
+	c := &guestClaim{Setup: &Setup{Name: "n", Settings: Settings{Nodes: 1}}}
 	a := wire.Lease{Ticket: wire.Ticket("{}"), Grant: snowfence.Grant{Node: 3, Nodes: 1, From: 9, Until: 9}}
 	if err := c.heard(a); err != nil || c.grant != a.Grant {
 		t.Errorf("%+v, %v", c.grant, err)

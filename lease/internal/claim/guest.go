@@ -15,10 +15,10 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// serverClaim is a claim over a server, which applies the rules of the
+// guestClaim is a claim over a server, which applies the rules of the
 // store. The claim repeats calls without an answer, shows its last ticket
 // after a loss, and compares clocks.
-type serverClaim struct {
+type guestClaim struct {
 	*Setup
 	server wire.Server
 	asked  time.Duration // the ttl; 0 leaves it to the server
@@ -39,18 +39,18 @@ func OverServer(s *Setup, server wire.Server, near *int64) Claim {
 	asked := s.TTL
 	s.setTTL(cmp.Or(asked, scope.DefaultTTL))
 	s.MaxSkew = cmp.Or(s.MaxSkew, scope.DefaultTTL)
-	return &serverClaim{Setup: s, server: server, asked: asked, near: near, avoid: map[int64]bool{}}
+	return &guestClaim{Setup: s, server: server, asked: asked, near: near, avoid: map[int64]bool{}}
 }
 
 // Next implements [Claim].
-func (c *serverClaim) Next(ctx context.Context) (snowfence.Grant, error) {
+func (c *guestClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 	if c.ticket == nil {
 		return c.acquire(ctx)
 	}
 	return c.renew(ctx)
 }
 
-func (c *serverClaim) renew(ctx context.Context) (none snowfence.Grant, err error) {
+func (c *guestClaim) renew(ctx context.Context) (none snowfence.Grant, err error) {
 	if err := c.noteSend(ctx, c.grant.Node, c.target()); err != nil {
 		return none, err
 	}
@@ -77,14 +77,14 @@ func (c *serverClaim) renew(ctx context.Context) (none snowfence.Grant, err erro
 
 // send notes an attempt until it is answered. The write of a forgotten
 // attempt counts as another holder's.
-func (c *serverClaim) send(attempt string) {
+func (c *guestClaim) send(attempt string) {
 	if len(c.earlier) < maxUnanswered {
 		c.earlier = append(c.earlier, attempt)
 	}
 }
 
 // heard takes over the acknowledged lease.
-func (c *serverClaim) heard(a wire.Lease) error {
+func (c *guestClaim) heard(a wire.Lease) error {
 	g := a.Grant
 	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes < int64(c.Nodes) ||
 		c.ticket != nil && (g.Node != c.grant.Node || g.Nodes != c.grant.Nodes || g.From < c.grant.From) {
@@ -98,7 +98,7 @@ func (c *serverClaim) heard(a wire.Lease) error {
 }
 
 // ended forgets the hold, and remembers the end of its ticks.
-func (c *serverClaim) ended() {
+func (c *guestClaim) ended() {
 	lower := c.grant.Node == c.last.Node && c.grant.Until < c.last.Until // of a store that was rolled back
 	if c.grant.Until > c.grant.From && !lower {
 		c.last = c.grant
@@ -109,7 +109,7 @@ func (c *serverClaim) ended() {
 
 // GiveBack implements [Claim]. A call without an answer is settled first,
 // because the node is ours if it worked.
-func (c *serverClaim) GiveBack(ctx context.Context, o *Owed) error {
+func (c *guestClaim) GiveBack(ctx context.Context, o *Owed) error {
 	if c.Copied() {
 		return nil
 	}
@@ -144,11 +144,11 @@ func (c *serverClaim) GiveBack(ctx context.Context, o *Owed) error {
 }
 
 // target is the end of the grants that a server may give now.
-func (c *serverClaim) target() int64 { return c.Ticks.Target(c.Now()) }
+func (c *guestClaim) target() int64 { return c.Ticks.Target(c.Now()) }
 
 // skew is [fault.ErrSkew] if the server's clock and this one's differ by
 // more than allowed.
-func (c *serverClaim) skew(before, theirs time.Time) error {
+func (c *guestClaim) skew(before, theirs time.Time) error {
 	now, wall := c.Now(), c.Clock.Wall()
 	err := fault.CompareClocks(before, theirs, now, c.MaxSkew, "the server's")
 	if err != nil && fault.CompareClocks(wall.Add(before.Sub(now)), theirs, wall, c.MaxSkew, "") == nil {

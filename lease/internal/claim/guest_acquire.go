@@ -16,7 +16,7 @@ import (
 // go.
 const maxRefused = 64
 
-func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err error) {
+func (c *guestClaim) acquire(ctx context.Context) (none snowfence.Grant, err error) {
 	if err := c.checkFixed(ctx); err != nil {
 		return none, err
 	}
@@ -43,14 +43,14 @@ func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err er
 
 // checkFixed asks Options.Check about a fixed node before it is taken from
 // anybody.
-func (c *serverClaim) checkFixed(ctx context.Context) error {
+func (c *guestClaim) checkFixed(ctx context.Context) error {
 	if c.Node == nil || c.Check == nil {
 		return nil
 	}
 	return c.vetoed(*c.Node, c.Check(ctx, *c.Node))
 }
 
-func (c *serverClaim) vetoed(node int64, why error) error {
+func (c *guestClaim) vetoed(node int64, why error) error {
 	if why == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (c *serverClaim) vetoed(node int64, why error) error {
 }
 
 // check refuses a grant that the holder must not use.
-func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
+func (c *guestClaim) check(ctx context.Context, g snowfence.Grant) error {
 	if g.Node == c.last.Node && g.From < c.last.Until {
 		return fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d "+
 			"were granted before: its store was rolled back, and this lease waits for later ticks",
@@ -80,7 +80,7 @@ func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
 const maxAsked = 4
 
 // persist asks until there is an answer.
-func (c *serverClaim) persist(ctx context.Context) (g snowfence.Grant, err error) {
+func (c *guestClaim) persist(ctx context.Context) (g snowfence.Grant, err error) {
 	for range maxAsked {
 		if g, err = c.ask(ctx); len(c.earlier) == 0 {
 			break
@@ -90,7 +90,7 @@ func (c *serverClaim) persist(ctx context.Context) (g snowfence.Grant, err error
 }
 
 // ask acquires, or finds the nodes of an attempt without an answer.
-func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error) {
+func (c *guestClaim) ask(ctx context.Context) (none snowfence.Grant, err error) {
 	o := c.Settings
 	r := wire.Request{
 		TTL: c.asked, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
@@ -142,7 +142,7 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 // unused is the part that this holder gives back of a refused grant. If an
 // earlier attempt may have got it, a copy of this holder may have the
 // answer, and use it.
-func (c *serverClaim) unused() *Owed {
+func (c *guestClaim) unused() *Owed {
 	if !c.fresh {
 		return nil
 	}

@@ -23,7 +23,7 @@ func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns scope.Namespac
 	for _, node := range r.Avoid {
 		c.refused[node] = errAvoided
 	}
-	c.attempt, c.free = r.Attempt, r.Free
+	c.attempt, c.onlyFree = r.Attempt, r.Free
 	if r.Prefer != nil {
 		c.prefer = []int64{*r.Prefer}
 	}
@@ -33,7 +33,7 @@ func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns scope.Namespac
 		}
 	}
 	if len(r.Earlier) > 0 {
-		if err := c.find(ctx, ns, r.Earlier); err != nil {
+		if err := c.adoptAttempt(ctx, ns, r.Earlier); err != nil {
 			return err
 		}
 	}
@@ -66,10 +66,10 @@ func Suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request)
 	return nil
 }
 
-// find adopts the nodes of an attempt without an answer. It looks at all
-// nodes, which is rare. It uses them only after one more write, with
+// adoptAttempt adopts the nodes of an attempt without an answer. It looks
+// at all nodes, which is rare. It uses them only after one more write, with
 // another attempt: so a copy of the holder finds nothing.
-func (c *storeClaim) find(ctx context.Context, ns scope.Namespace, earlier []string) error {
+func (c *storeClaim) adoptAttempt(ctx context.Context, ns scope.Namespace, earlier []string) error {
 	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, found: true}
 	nodes := snowfence.NodeRange{From: 0, Until: c.Scheme.Nodes()}
 	blocks := map[string][]store.Record{} // by their nonce
@@ -155,7 +155,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 		return nil, err
 	}
 	stored = stored[:last]
-	_ = c.settle(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
+	_ = c.fillSettings(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
 	h := &hold{
 		unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until,
 	}
