@@ -45,7 +45,7 @@ func TestNodesAfterAChange(t *testing.T) {
 		if c.unused {
 			o.Unused = time.Now()
 		}
-		nodes, err := change{NamespaceOptions: o}.nodes(Namespace{Nodes: c.leasable}, old, c.to)
+		nodes, err := change{NamespaceOptions: o}.nodes(Namespace{Terms: Terms{Nodes: c.leasable}}, old, c.to)
 		if !errors.Is(err, c.err) || err == nil && nodes != c.want {
 			t.Errorf("%s: %+v, %v", name, nodes, err)
 		}
@@ -81,7 +81,7 @@ func TestKeysThatALeaseAdds(t *testing.T) {
 		{[]string{a, ""}, true, []string{a, b, c}, true},
 		{[]string{a, c}, true, nil, false},
 	} {
-		got, added, err := (Namespace{Keys: x.known}).rotated(all, x.operator)
+		got, added, err := (Namespace{Terms: Terms{Keys: x.known}}).rotated(all, x.operator)
 		if (err == nil) != (x.want != nil) || err == nil && (!slices.Equal(got, x.want) || added != x.added) {
 			t.Errorf("%q, by an operator %t: %q, %t, %v", x.known, x.operator, got, added, err)
 		}

@@ -11,7 +11,7 @@ import (
 // Limits that were lowered count until the grants of that time have ended.
 func TestLoweredLimits(t *testing.T) {
 	now := time.UnixMilli(1_000_000)
-	ns := Namespace{MaxTTL: time.Minute, MaxSkew: 10 * time.Second}
+	ns := Namespace{Terms: Terms{MaxTTL: time.Minute, MaxSkew: 10 * time.Second}}
 	must := func(ttl, skew time.Duration) {
 		t.Helper()
 		noError(t, ns.limit(NamespaceOptions{MaxTTL: ttl, MaxSkew: skew}, now))

@@ -24,11 +24,26 @@ const (
 	Deleted  = "deleted"  // a tombstone: the record stays for its floor
 )
 
-// Namespace is the scope of uniqueness: which IDs
-// its leases are for, and which nodes can be leased.
+// Namespace is the scope of uniqueness: which IDs its leases are for, and
+// which nodes can be leased. It has a part for each of its users.
 type Namespace struct {
-	Name        string           `json:"-"`
-	Generation  int64            `json:"-"` // grants of another generation do not count
+	Name       string `json:"-"`
+	Generation int64  `json:"-"` // grants of another generation do not count
+	Terms
+	Origin
+	Past
+	// Regions hold all IDs that were ever made, and all that can be made
+	// now.
+	Regions []Region `json:"-"`
+	// signs tickets. It is kept beside the rest, so that a program that
+	// prints a namespace does not print it
+	ticketKey string
+	moved     move.Moved
+	record    store.Record
+}
+
+// Terms are the terms of its leases.
+type Terms struct {
 	Layout      snowfence.Layout `json:"layout"`
 	Fingerprint string           `json:"fingerprint"` // of the scheme
 	// Nodes can be leased; the others are for numbers given by hand.
@@ -42,21 +57,31 @@ type Namespace struct {
 	Since int64 `json:"since"`
 	Start int64 `json:"start"` // tick with which the layout began
 	Floor int64 `json:"floor"` // no grant starts below this tick
-	// Regions hold all IDs that were ever made, and all that can be made
-	// now.
-	Regions []Region `json:"-"`
 	// MaxTTL and MaxSkew bound the ttl of leases and the error of their
 	// clocks, in nanoseconds.
 	MaxTTL  time.Duration `json:"max_ttl"`
 	MaxSkew time.Duration `json:"max_skew"`
+	// Keys are for a layout with a key field: the snowfence.Secret.ID of
+	// each secret, by number.
+	Keys   []string `json:"keys,omitempty"`
+	before lowered
+}
+
+// Origin is the store of a namespace.
+type Origin struct {
 	// Identity is the store's, where it has one.
 	Identity string `json:"identity"`
 	// RolledBack is when a program last noticed that the store may have
 	// lost writes, in Unix milliseconds.
 	RolledBack int64 `json:"rolled_back,omitempty"`
-	// Others says that IDs with sequence numbers below the first of a
-	// layout were made by hand, or by snow-drift after its clock stepped
-	// back. It stays set, also when the namespace is deleted.
+}
+
+// Past has the sequence numbers below the first of a layout, which are for
+// IDs of the past.
+type Past struct {
+	// Others says that IDs with such numbers were made by hand, or by
+	// snow-drift after its clock stepped back. It stays set, also when the
+	// namespace is deleted.
 	Others bool `json:"others,omitempty"`
 	// Backfill is how many of these numbers, from 0 up, backfills use;
 	// 0 means that there is none. It may use BackfillNodes: the zero value
@@ -66,16 +91,7 @@ type Namespace struct {
 	// BackfillStopped says that the store was rolled back, so that no
 	// backfill goes on with these nodes.
 	BackfillStopped bool `json:"-"`
-	// Keys are for a layout with a key field: the snowfence.Secret.ID of
-	// each secret, by number.
-	Keys []string `json:"keys,omitempty"`
-	// signs tickets. It is kept beside the rest, so that a program that
-	// prints a namespace does not print it
-	ticketKey string
-	ledger    ledger
-	before    lowered
-	moved     move.Moved
-	record    store.Record
+	ledger          ledger
 }
 
 // Usable is an error if the namespace gives no grants for a scheme.

@@ -17,7 +17,8 @@ const regionSpec = "time=41,node=4,seq=3,epoch=2025-01-01T00:00:00Z,tick=1ms,fir
 func ofLayout(t *testing.T, spec string, last int64) (Namespace, snowfence.Layout) {
 	t.Helper()
 	l := must(snowfence.ParseLayout(spec))
-	ns := Namespace{Name: "n", Layout: l, Fingerprint: l.String(), Nodes: snowfence.NodeRange{Until: last + 1}}
+	ns := Namespace{Name: "n"}
+	ns.Terms = Terms{Layout: l, Fingerprint: l.String(), Nodes: snowfence.NodeRange{Until: last + 1}}
 	noError(t, ns.begin(l, false, false))
 	return ns, l
 }
@@ -277,7 +278,8 @@ func TestForceStopsAtWhatGoesOn(t *testing.T) {
 // What encrypted layouts made is compared where they have one secret.
 func TestEncryptedRegions(t *testing.T) {
 	l := must(snowfence.ParseLayout("randflake"))
-	ns := Namespace{Name: "n", Layout: l, Fingerprint: "a", Nodes: snowfence.NodeRange{Until: 10}, Since: 1}
+	ns := Namespace{Name: "n"}
+	ns.Terms = Terms{Layout: l, Fingerprint: "a", Nodes: snowfence.NodeRange{Until: 10}, Since: 1}
 	noError(t, ns.begin(l, false, false))
 	ns.end(100)
 	ns.Start = 100

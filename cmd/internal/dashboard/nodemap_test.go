@@ -72,8 +72,9 @@ func lookInUnits(t testing.TB, layout string, unit int64, at time.Time, rs ...st
 	t.Helper()
 	l := must(snowfence.ParseLayout(layout))
 	nodes := int64(1) << l.Bits(snowfence.FieldNode)
+	terms := scope.Terms{Layout: l, Nodes: snowfence.NodeRange{Until: nodes}, Unit: unit}
 	v := &server.View{
-		Namespace: scope.Namespace{Layout: l, Nodes: snowfence.NodeRange{Until: nodes}, Unit: unit}, Layout: l,
+		Namespace: scope.Namespace{Terms: terms}, Layout: l,
 		From: at, At: at.Add(100 * time.Millisecond),
 	}
 	for _, r := range rs {

@@ -36,7 +36,8 @@ func TestNodesWithin(t *testing.T) {
 	} {
 		g := empty(t, playLayout)
 		g.c.Within, g.c.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
-		ns, err := g.c.within(scope.Namespace{Name: "n", Nodes: snowfence.NodeRange{From: 10, Until: 21}})
+		terms := scope.Terms{Nodes: snowfence.NodeRange{From: 10, Until: 21}}
+		ns, err := g.c.within(scope.Namespace{Name: "n", Terms: terms})
 		if c.first == 0 {
 			if err == nil {
 				t.Errorf("%+v: nodes %d to %d", c, ns.Nodes.From, ns.Nodes.Until-1)
@@ -53,7 +54,8 @@ func TestNodesWithin(t *testing.T) {
 // generation 3.
 func found(t *testing.T, now, floor int64) (*stage, *finder) {
 	g := empty(t, playLayout)
-	ns := scope.Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Nodes: snowfence.NodeRange{Until: 256}}
+	terms := scope.Terms{Since: 3, Floor: floor, Nodes: snowfence.NodeRange{Until: 256}}
+	ns := scope.Namespace{Name: "n", Generation: 5, Terms: terms}
 	return g, &finder{c: g.c, now: now, ns: ns}
 }
 

@@ -68,7 +68,8 @@ func TestGrantsOfSmallRecords(t *testing.T) {
 	rs := smallRecords()
 	for _, ttl := range []time.Duration{3 * time.Millisecond, 30 * time.Millisecond} {
 		w := small(t, ttl)
-		for _, ns := range []scope.Namespace{{Since: 2, Floor: 0}, {Since: 2, Floor: 4}} {
+		for _, floor := range []int64{0, 4} {
+			ns := scope.Namespace{Terms: scope.Terms{Since: 2, Floor: floor}}
 			for i, a := range rs {
 				for _, b := range rs[i:] {
 					times(w, func(now time.Time) {
@@ -127,7 +128,7 @@ func TestRenewalsOfSmallRecords(t *testing.T) {
 // A record has the run of ticks that its grant belongs to. A
 // run begins after ticks that were left out, and with a layout.
 func TestGrantedRecords(t *testing.T) {
-	ns := scope.Namespace{Since: 2, Floor: 3}
+	ns := scope.Namespace{Terms: scope.Terms{Since: 2, Floor: 3}}
 	known := store.Record{Nonce: "x", Generation: 2, Until: 5, From: 4, PrevUntil: 1}
 	old, fresh := known, known
 	old.Generation, fresh.Nonce = 1, ""

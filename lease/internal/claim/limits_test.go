@@ -29,7 +29,7 @@ func TestFit(t *testing.T) {
 		{ns: limits{time.Hour, time.Minute}, asked: limits{time.Hour + 1, time.Minute}},
 		{ns: limits{time.Hour, time.Minute}, asked: limits{time.Hour, time.Minute + 1}},
 	} {
-		ns := scope.Namespace{Name: "n", MaxTTL: c.ns.ttl, MaxSkew: c.ns.skew}
+		ns := scope.Namespace{Name: "n", Terms: scope.Terms{MaxTTL: c.ns.ttl, MaxSkew: c.ns.skew}}
 		ttl, skew, err := fit(ns, Settings{TTL: c.asked.ttl, MaxSkew: c.asked.skew})
 		got := limits{ttl, skew}
 		if (err == nil) != c.ok || !c.ok && !errors.Is(err, fault.ErrInvalid) || c.ok && got != c.want {
@@ -98,7 +98,7 @@ func TestLimitsBeforeTheEpoch(t *testing.T) {
 // What the options do not name is the namespace's, and what they name
 // stays.
 func TestSettledLimits(t *testing.T) {
-	ns := scope.Namespace{Name: "n", MaxTTL: 3 * time.Second, MaxSkew: 2 * time.Second}
+	ns := scope.Namespace{Name: "n", Terms: scope.Terms{MaxTTL: 3 * time.Second, MaxSkew: 2 * time.Second}}
 	for _, asked := range []limits{{}, {ttl: time.Second}, {skew: time.Second}, {time.Second, time.Second}} {
 		c := &storeClaim{Setup: &Setup{Settings: Settings{TTL: asked.ttl, MaxSkew: asked.skew}}}
 		c.Ticks.TTL = asked.ttl
