@@ -25,7 +25,7 @@ type event struct {
 // were skipped.
 type report struct {
 	w        io.Writer
-	open     map[string]map[string]string // output of what has not ended, by package and test; "" is the package
+	open     map[string]map[string]*strings.Builder // output of unfinished tests; "" is the package
 	skips    int
 	short    bool                // -short may leave tests to make full
 	later    int                 // so many
@@ -34,7 +34,7 @@ type report struct {
 }
 
 func newReport(w io.Writer) *report {
-	return &report{w: w, open: map[string]map[string]string{}, failures: map[string][]string{}}
+	return &report{w: w, open: map[string]map[string]*strings.Builder{}, failures: map[string][]string{}}
 }
 
 // readEvents handles a stream of events to its end.
@@ -60,21 +60,25 @@ func (r *report) readEvents(in io.Reader) error {
 }
 
 func (r *report) handleEvent(e event) {
-	if r.open[e.Package] == nil {
-		r.open[e.Package] = map[string]string{}
-	}
 	tests := r.open[e.Package]
+	if tests == nil {
+		tests = map[string]*strings.Builder{}
+		r.open[e.Package] = tests
+	}
+	if tests[e.Test] == nil {
+		tests[e.Test] = &strings.Builder{} // += would copy all of a long output each time
+	}
 	switch e.Action {
 	case "build-output":
 		fmt.Fprint(r.w, e.Output)
 	case "start", "run", "output":
-		tests[e.Test] += e.Output
+		tests[e.Test].WriteString(e.Output)
 	case "pass", "fail", "skip":
 		if e.Test == "" {
 			r.writePackage(e)
 			return
 		}
-		out := tests[e.Test]
+		out := tests[e.Test].String()
 		delete(tests, e.Test)
 		if e.Action == "fail" {
 			r.failures[e.Package] = append(r.failures[e.Package], e.Test)
@@ -102,7 +106,7 @@ func (r *report) writePackage(e event) {
 		fmt.Fprintf(r.w, "ok\t%s\t%.3fs\n", e.Package, e.Elapsed)
 	case "fail":
 		line := fmt.Sprintf("FAIL\t%s\t%.3fs", e.Package, e.Elapsed)
-		for said := range strings.Lines(tests[""]) {
+		for said := range strings.Lines(tests[""].String()) {
 			if why, ok := strings.CutPrefix(said, "FAIL\t"+e.Package); !ok {
 				fmt.Fprint(r.w, said)
 			} else if why = strings.TrimSpace(why); strings.HasPrefix(why, "[") { // not a time: the build failed
@@ -118,10 +122,10 @@ func (r *report) writePackage(e event) {
 
 // writeFailure writes the output of unfinished tests, and then the line of
 // their package.
-func (r *report) writeFailure(line string, tests map[string]string) {
+func (r *report) writeFailure(line string, tests map[string]*strings.Builder) {
 	delete(tests, "")
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
-		fmt.Fprint(r.w, tests[name])
+		fmt.Fprint(r.w, tests[name].String())
 		line += "\t" + name + " did not end"
 	}
 	fmt.Fprintln(r.w, line)

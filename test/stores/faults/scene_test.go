@@ -181,6 +181,10 @@ func (sc *scene) suffer(t *testing.T, f fault) {
 	if end == nil {
 		end = func() {}
 	}
+	begun := map[*worker]mark{}
+	for _, w := range sc.workers {
+		begun[w] = w.mark()
+	}
 	felt := map[*worker]bool{}
 	ended := false
 	defer func() {
@@ -199,7 +203,7 @@ func (sc *scene) suffer(t *testing.T, f fault) {
 			case w.fenced(before[w]):
 				stopped++
 				felt[w] = true
-			case !stops && w.renewed(before[w]):
+			case !stops && w.renewed(begun[w]):
 				felt[w] = true
 			}
 		}

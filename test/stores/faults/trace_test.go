@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -51,13 +52,24 @@ func tamper(t testing.TB, pids []int, calls, how string) (end func()) {
 		_ = cmd.Wait() // how it ended does not matter
 		close(gone)
 	}()
+	changed := func() bool { // a call that is still being delayed stands there, too
+		b, err := os.ReadFile(log)
+		return err == nil && slices.ContainsFunc(strings.Split(calls, ","),
+			func(call string) bool { return bytes.Contains(b, []byte(call+"(")) })
+	}
 	end = sync.OnceFunc(func() {
+		// Strace may have come after the last write: wait for the next one.
+		for limit := time.Now().Add(patience); !t.Failed() && !changed() && time.Now().Before(limit); {
+			select {
+			case <-gone:
+				limit = time.Now()
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it lets go of the processes
 		<-gone
-		// A call that was still being delayed stands there, too.
-		if b, err := os.ReadFile(log); err != nil || !slices.ContainsFunc(strings.Split(calls, ","),
-			func(call string) bool { return bytes.Contains(b, []byte(call+"(")) }) {
-			t.Errorf("strace changed no %s of %d processes (%v)", calls, len(pids), err)
+		if !changed() {
+			t.Errorf("strace changed no %s of %d processes", calls, len(pids))
 		}
 	})
 	t.Cleanup(end)
