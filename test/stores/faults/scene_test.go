@@ -306,6 +306,9 @@ func (sc *scene) node(t testing.TB, w *worker) int64 {
 // finish lets the workers end by themselves and audits everything once
 // more.
 func (sc *scene) finish(t *testing.T) {
+	for _, w := range sc.workers {
+		sc.works(t, w, w.mark()) // a replica may still be on its way back
+	}
 	end(t, sc.workers...)
 	for _, w := range sc.workers {
 		if code := w.cmd.ProcessState.ExitCode(); code != 0 {
