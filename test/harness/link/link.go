@@ -25,10 +25,17 @@ type Link struct {
 // New makes a link to the address of a server. It ends with the test.
 func New(t testing.TB, server string) *Link {
 	t.Helper()
-	l := &Link{Address: servers.Address(servers.Ports(t, 1)[0])}
+	l := &Link{}
 	s := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	l.proxy = toxiproxy.NewProxy(s, "link", l.Address, server)
-	must(t, s.Collection.Add(l.proxy, true))
+	var err error
+	for range 5 { // another program may look whether the port is free just now
+		l.Address = servers.Address(servers.Ports(t, 1)[0])
+		l.proxy = toxiproxy.NewProxy(s, "link", l.Address, server)
+		if err = s.Collection.Add(l.proxy, true); err == nil {
+			break
+		}
+	}
+	must(t, err)
 	t.Cleanup(l.proxy.Stop)
 	return l
 }
