@@ -28,6 +28,7 @@ type guestClaim struct {
 	grant   snowfence.Grant // of ticket
 	earlier []string        // attempts that may have worked, and had no answer
 	fresh   bool            // each attempt before the grant's had an answer
+	refused bool            // the grant is not used, and given back before the next step
 	lost    wire.Ticket     // the last ticket, after a loss
 	last    snowfence.Grant // the highest grant of its node; Until 0 when there was none
 	avoid   map[int64]bool  // nodes that Options.Check refused
@@ -44,7 +45,7 @@ func OverServer(s *Setup, server wire.Server, near *int64) Claim {
 
 // Next implements [Claim].
 func (c *guestClaim) Next(ctx context.Context) (snowfence.Grant, error) {
-	if c.ticket == nil {
+	if c.ticket == nil || c.refused {
 		return c.acquire(ctx)
 	}
 	return c.renew(ctx)
@@ -99,11 +100,10 @@ func (c *guestClaim) heard(a wire.Lease) error {
 
 // ended forgets the hold, and remembers the end of its ticks.
 func (c *guestClaim) ended() {
-	lower := c.grant.Node == c.last.Node && c.grant.Until < c.last.Until // of a store that was rolled back
-	if c.grant.Until > c.grant.From && !lower {
+	if c.grant.Until > c.grant.From && !c.refused {
 		c.last = c.grant
 	}
-	c.ticket, c.grant, c.earlier = nil, snowfence.Grant{}, nil
+	c.ticket, c.grant, c.earlier, c.refused = nil, snowfence.Grant{}, nil, false
 	c.kept.Store(nil)
 }
 

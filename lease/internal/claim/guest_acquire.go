@@ -17,6 +17,11 @@ import (
 const maxRefused = 64
 
 func (c *guestClaim) acquire(ctx context.Context) (none snowfence.Grant, err error) {
+	if c.refused {
+		if err := c.refuse(ctx); err != nil {
+			return none, err
+		}
+	}
 	if err := c.checkFixed(ctx); err != nil {
 		return none, err
 	}
@@ -30,7 +35,7 @@ func (c *guestClaim) acquire(ctx context.Context) (none snowfence.Grant, err err
 		if refused == nil {
 			return g, nil
 		}
-		if err := c.GiveBack(ctx, c.unused()); err != nil {
+		if err := c.refuse(ctx); err != nil {
 			return none, errors.Join(refused, err)
 		}
 		if len(c.avoid) == tried {
@@ -131,7 +136,7 @@ func (c *guestClaim) ask(ctx context.Context) (none snowfence.Grant, err error) 
 	c.noteSticky(a.Grant.Node)
 	c.fresh = len(r.Earlier) == 0
 	if err := c.skew(before, a.Now); err != nil {
-		return none, errors.Join(err, c.GiveBack(ctx, c.unused()))
+		return none, errors.Join(err, c.refuse(ctx))
 	}
 	c.lost = nil
 	c.Logger.Info("lease acquired", "namespace", c.Name, "label", c.Label,
@@ -139,14 +144,15 @@ func (c *guestClaim) ask(ctx context.Context) (none snowfence.Grant, err error) 
 	return a.Grant, nil
 }
 
-// unused is the part that this holder gives back of a refused grant. If an
-// earlier attempt may have got it, a copy of this holder may have the
-// answer, and use it.
-func (c *guestClaim) unused() *Owed {
+// refuse gives a grant back without its use. If an earlier attempt may have
+// got it, its ticks stay spent: a copy of this holder may have the answer,
+// and use them.
+func (c *guestClaim) refuse(ctx context.Context) error {
+	c.refused = true
 	if !c.fresh {
-		return nil
+		return c.GiveBack(ctx, nil)
 	}
-	return &Owed{c.grant.Node, c.grant.From, c.grant.From}
+	return c.GiveBack(ctx, &Owed{c.grant.Node, c.grant.From, c.grant.From})
 }
 
 // definite reports whether an acquisition that ended so took no node.
