@@ -15,12 +15,12 @@ import (
 // each to its own, in layouts that have data centers.
 func TestWithinOfAServer(t *testing.T) {
 	t.Setenv("ZONE", "5")
-	st := newStore(t, "zones") // of Twitter's layout
-	create(t, st, "flat", "snowfence")
 	for within, nodes := range map[string][2]int64{
 		"datacenter=3": {96, 127}, "datacenter=env:ZONE": {160, 191},
 		"datacenter=7,worker=9": {233, 233}, "30-33": {30, 33},
 	} {
+		st := newStore(t, "zones") // of Twitter's layout
+		create(t, st, "flat", "snowfence")
 		s := newService(t, st, Options{Within: within})
 		id := must(s.one(t.Context(), "zones"))
 		if node := int64(id) >> 12 & 1023; node < nodes[0] || node > nodes[1] {
@@ -30,7 +30,7 @@ func TestWithinOfAServer(t *testing.T) {
 			t.Errorf("%s: a layout without data centers: %v", within, err)
 		}
 	}
-	s := newService(t, st, Options{Within: "worker=3"})
+	s := newService(t, newStore(t, "zones"), Options{Within: "worker=3"})
 	_, err := s.one(t.Context(), "zones")
 	if err == nil || !strings.Contains(err.Error(), "datacenter stands above it") {
 		t.Errorf("nodes that are no range: %v", err)
