@@ -27,9 +27,7 @@ func counting(c *clock.Clock) (readings *int) {
 // inTick is which tick after the first, and which number in it.
 func inTick(t *testing.T, s *Scheme, first int64, id ID, err error) (tick, seq int64) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p := must(s.Decode(id))
 	return p.Tick - first, p.Sequence
 }

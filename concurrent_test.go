@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/draw"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // wide is a layout whose sequence is never used up, so that no call waits.
@@ -341,12 +342,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // fillNow is Fill without waiting.
 func fillNow(g *Generator, dst []ID) (int, error) {

@@ -174,9 +174,7 @@ func TestEncryptedGenerator(t *testing.T) {
 						t.Fatalf("%d is wider than the layout", id)
 					}
 					raw, _, err := s.decryptID(id)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					plain = append(plain, raw)
 				}
 				// handles drop blocks, but each of these is one caller

@@ -316,9 +316,7 @@ func TestAheadUsesUpNoID(t *testing.T) {
 	now := MustLayout("twitter").Epoch.Add(1000 * time.Hour)
 	clock := func() (time.Time, time.Duration) { return now, 0 }
 	g, err := New(Config{Fence: Unguarded(s, 5), Lead: 100, MaxWait: -1, Time: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ids := make([]ID, 50*4096+1)
 	for i := range ids {
 		if ids[i], err = g.TryNext(); err != nil {

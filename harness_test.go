@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // fakeClock is a TimeSource under the test's control. A step moves the wall
@@ -241,9 +243,4 @@ func isReason(t testing.TB, err, want error) *WaitError {
 }
 
 // noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = tests.NoError

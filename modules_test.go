@@ -129,7 +129,7 @@ var quotedName = regexp.MustCompile("`\\*?([a-z]\\w*)\\.([A-Z]\\w*(?:\\.[A-Z]\\w
 func exportedNames(t *testing.T) (found, packages map[string]bool) {
 	t.Helper()
 	found, packages = map[string]bool{}, map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+	noError(t, filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -145,10 +145,7 @@ func exportedNames(t *testing.T) (found, packages map[string]bool) {
 		packages[file.Name.Name] = true
 		addNames(found, file.Name.Name+".", file)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found, packages
 }
 

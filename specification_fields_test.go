@@ -109,9 +109,7 @@ func TestSpecificationOfFields(t *testing.T) {
 	v.addRanges(t)
 	v.addScenes(t)
 	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	text = append(text, '\n')
 	const name = "testdata/specification/fields.json"
 	if *write {

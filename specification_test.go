@@ -20,6 +20,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/ff1"
 	"github.com/snowfence/snowfence/internal/sparx"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/public"
 )
 
@@ -98,9 +99,7 @@ func scheme(t *testing.T, spec string, secrets []string) *snowfence.Scheme {
 		}
 		keys = append(keys, k)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return must(snowfence.NewScheme(l, keys...))
 }
 
@@ -355,9 +354,7 @@ func (c *scene) play(t *testing.T) []sceneStep {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

@@ -101,13 +101,9 @@ func TestStallSchedules(t *testing.T) {
 					}
 				}
 				var err error
-				if s.g, err = New(cfg); err != nil {
-					t.Fatal(err)
-				}
+				s.g = must(New(cfg))
 				first, err := s.g.TryNext() // opens the fast path
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				s.keep([]ID{first})
 				s.c = newConductor(t, &seen)
 				for _, r := range sc.roles {

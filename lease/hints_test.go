@@ -54,9 +54,7 @@ func TestHints(t *testing.T) {
 			}
 		}()
 		works(open(&lease.Options{Wait: true}))
-		if holder, err = open(nil); err != nil {
-			t.Fatal(err)
-		}
+		holder = must(open(nil))
 		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}})
 		says(err, "as Options.Within asks: make more leasable, or ask for others")
 		must(scope.Namespaces(st).Change(t.Context(), "orders",

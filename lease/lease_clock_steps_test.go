@@ -44,9 +44,7 @@ func TestGeneratorStepsBack(t *testing.T) {
 				st, s := store.NewMemory(), thousand(t)
 				l := open(t, st, s, lease.Options{Time: clock})
 				g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock, Lead: c.lead})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				var last snowfence.ID
 				run := func(d time.Duration) {
 					t.Helper()
@@ -74,9 +72,7 @@ func TestGeneratorStepsBack(t *testing.T) {
 				// A process that starts now trusts the clock as it is. The
 				// same node has to wait for it; others do not.
 				l = open(t, st, s, lease.Options{Time: clock, Label: "another"})
-				if g, err = snowfence.New(snowfence.Config{Fence: l, Time: clock}); err != nil {
-					t.Fatal(err)
-				}
+				g = must(snowfence.New(snowfence.Config{Fence: l, Time: clock}))
 				id := must(g.Next(t.Context()))
 				now, _ := clock()
 				if p, err := s.Decode(id); err != nil || p.Time.Sub(now).Abs() > time.Second {
@@ -112,9 +108,7 @@ func TestRollbackStepsBack(t *testing.T) {
 						failed++
 						continue
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					if seen[id] {
 						t.Fatalf("ID %d twice", id)
 					}

@@ -34,9 +34,7 @@ func newDesk(t *testing.T, nodes int64) *desk {
 		o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}}
 		_, err = scope.Namespaces(d.st).Create(t.Context(), "n", d.scheme, o)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return d
 }
 
@@ -61,20 +59,14 @@ func (d *desk) Release(ctx context.Context, t wire.Ticket, used int64) error {
 
 func (d *desk) keep(n int, o *lease.Options) []*lease.Lease {
 	d.Helper()
-	all, err := lease.Keep(d.Context(), d, "n", d.scheme, n, o)
-	if err != nil {
-		d.Fatal(err)
-	}
+	all := must(lease.Keep(d.Context(), d, "n", d.scheme, n, o))
 	return all
 }
 
 // held returns how many nodes have a holder.
 func (d *desk) held() (n int) {
 	d.Helper()
-	rs, err := scope.Namespaces(d.st).Leases(d.Context(), "n")
-	if err != nil {
-		d.Fatal(err)
-	}
+	rs := must(scope.Namespaces(d.st).Leases(d.Context(), "n"))
 	for _, r := range rs {
 		if r.Holder != "" {
 			n++

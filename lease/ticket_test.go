@@ -42,10 +42,7 @@ func (w *ticketWorld) options() *Options {
 
 func (w *ticketWorld) acquire() ticket.Claims {
 	w.Helper()
-	t, err := acquired(w.Context(), w.st, "n", w.scheme, wire.Request{}, w.options())
-	if err != nil {
-		w.Fatal(err)
-	}
+	t := must(acquired(w.Context(), w.st, "n", w.scheme, wire.Request{}, w.options()))
 	return t
 }
 

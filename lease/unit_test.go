@@ -52,9 +52,7 @@ func TestLeaseHasWholeUnits(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		g := l.Status().Grant
 		rs := records(t, st)
 		if g.Nodes != c.nodes || g.Node%c.nodes != 0 || int64(len(rs)) != c.wrote || rs[0].Node != g.Node ||

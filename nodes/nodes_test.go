@@ -10,14 +10,12 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func twitterScheme(t *testing.T) *snowfence.Scheme {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := tests.Must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	return s
 }
 
@@ -71,9 +69,7 @@ func TestFromFile(t *testing.T) {
 		"5\n6\n":                  {0, "not a whole number"},
 		strings.Repeat("1", 1000): {0, "not a whole number"},
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		wantNode(t, s, src, c.want, c.says)
 	}
 }
@@ -117,9 +113,7 @@ func addresses(t *testing.T, texts ...string) func() ([]net.Addr, error) {
 	var list []net.Addr
 	for _, text := range texts {
 		ip, n, err := net.ParseCIDR(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, err)
 		n.IP = ip
 		list = append(list, n)
 	}
@@ -127,10 +121,7 @@ func addresses(t *testing.T, texts ...string) func() ([]net.Addr, error) {
 }
 
 func TestFromIPv4(t *testing.T) {
-	sony, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sony := tests.Must(snowfence.NewScheme(snowfence.MustLayout("sonyflake")))
 	for _, c := range []struct {
 		bits  int
 		addrs []string
@@ -154,13 +145,10 @@ func TestFromIPv4(t *testing.T) {
 		wantNode(t, sony, ipv4Of(c.bits, addresses(t, c.addrs...)), c.want, c.says)
 	}
 	wantNode(t, sony, ipv4Of(16, func() ([]net.Addr, error) { return nil, errors.New("no network") }), 0, "no network")
-	wide, err := snowfence.NewScheme(snowfence.Layout{Fields: []snowfence.Field{
+	wide := tests.Must(snowfence.NewScheme(snowfence.Layout{Fields: []snowfence.Field{
 		{Name: snowfence.FieldTime, Bits: 31},
 		{Name: snowfence.FieldNode, Bits: 32},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	wantNode(t, wide, ipv4Of(32, addresses(t, "192.168.1.2/24")), 192<<24|168<<16|1<<8|2, "")
 }
 

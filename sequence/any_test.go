@@ -99,9 +99,7 @@ func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {
 func TestAnyEnds(t *testing.T) {
 	all, a := trio(t, Definition{Max: new(int64(12)), MinRange: 1, MaxRange: 1})
 	for range 8 { // 1 6 11, 2 7 12, 3 8
-		if _, err := a.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(a.Next(t.Context()))
 	}
 	_, err := a.Next(t.Context())
 	if !errors.Is(err, ErrEnded) || strings.Count(err.Error(), "of 3: ") != 3 {

@@ -358,9 +358,7 @@ func TestDefinitionOfAnOpenSequence(t *testing.T) {
 		if d := j.s.Definition(); *d.Max == most {
 			t.Error("the definition is known before it was read")
 		}
-		if _, err := j.s.Next(j.ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(j.s.Next(j.ctx))
 		if d := j.s.Definition(); *d.Max != most || *d.Start != 1 {
 			t.Errorf("%d, want %d", *d.Max, most)
 		}

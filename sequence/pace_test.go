@@ -25,9 +25,7 @@ func TestRangesFitTheirPace(t *testing.T) {
 				for _, d := range lasts {
 					p := s.cur.Load()
 					for p == s.cur.Load() {
-						if _, err := s.Next(t.Context()); err != nil {
-							t.Fatal(err)
-						}
+						must(s.Next(t.Context()))
 					}
 					synctest.Wait()
 					from := st.record(t, name).From

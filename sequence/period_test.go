@@ -251,9 +251,7 @@ func TestPeriodThatWentBackIsRemembered(t *testing.T) {
 		}
 		j.refuses(j.s, ErrRolledBack)
 		j.st.fail(nil, nil)
-		if _, err := j.open(nil).Reserve(j.ctx, 0, 3); err != nil {
-			t.Fatal(err)
-		}
+		must(j.open(nil).Reserve(j.ctx, 0, 3))
 		j.st.count("add")
 		j.refuses(j.s, ErrRolledBack)
 		if n := j.st.count("add"); n > 0 {
@@ -297,9 +295,7 @@ func TestSerialsAreSkipped(t *testing.T) {
 	})
 	other := j.open(nil)
 	j.takes(j.s, "20261122-00001")
-	if _, err := other.Reserve(j.ctx, 20261123, 10); err != nil {
-		t.Fatal(err)
-	}
+	must(other.Reserve(j.ctx, 20261123, 10))
 	if _, err := j.s.Reserve(j.ctx, 20261121, 5000); err != nil { // it is closed, so it does not count
 		t.Fatal(err)
 	}
@@ -340,9 +336,7 @@ func TestSerialsAreSkippedAboveOnesOwn(t *testing.T) {
 				j.takesIn(j.s, period, fmt.Sprintf("%d-001", period))
 			}
 			was := j.record(high)
-			if _, err := j.s.Reserve(j.ctx, high, 50); err != nil {
-				t.Fatal(err)
-			}
+			must(j.s.Reserve(j.ctx, high, 50))
 			j.puts(was)
 			j.st.become("promoted")
 			j.takes(j.s, "20261122-152")
@@ -356,9 +350,7 @@ func TestPeriodsRememberHowFarTheyReached(t *testing.T) {
 	for i := int64(10); i > 0; i -= 8 {
 		noError(t, Update(j.ctx, j.st, name, Changes{MinRange: i, MaxRange: i}))
 		s := j.open(nil)
-		if _, err := s.Next(j.ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Next(j.ctx))
 		j.settled(s)
 		if held := s.Status().Held; held < i/2 {
 			t.Errorf("%d numbers are held", held)
@@ -445,9 +437,7 @@ func TestShowPeriods(t *testing.T) {
 	j.takesIn(j.s, 20261121, "20261121-010")
 	j.takesIn(j.s, 20261123, "20261123-010")
 	show(20261122, 20, 98)
-	if _, err := j.s.Reserve(j.ctx, 20261123, 98); err != nil {
-		t.Fatal(err)
-	}
+	must(j.s.Reserve(j.ctx, 20261123, 98))
 	j.confirms(Confirmation{Floor: new(int64(500))})
 	show(20261122, 500, 50)
 	got, err := Periods(j.ctx, j.st, name)

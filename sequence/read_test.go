@@ -3,6 +3,7 @@ package sequence_test
 import (
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -19,15 +20,9 @@ func TestReaderReadsWhatPatternsWrite(t *testing.T) {
 		{"№{n:18}·{year}", 2026},
 	} {
 		d := sequence.Definition{Pattern: c.pattern}
-		read, err := d.Reader()
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := tests.Must(d.Reader())
 		for _, n := range []int64{0, 1, 9, 10, 123, 999, 1000, 99_999} {
-			r, err := sequence.Serials{Period: c.period, First: n, Count: 1}.Of(d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := tests.Must(sequence.Serials{Period: c.period, First: n, Count: 1}.Of(d))
 			want := r.At(0)
 			if got, err := read(want.Text); err != nil || got != want {
 				t.Errorf("%s: %q is %+v, %v, not %+v", c.pattern, want.Text, got, err, want)
@@ -57,10 +52,7 @@ func TestReaderReadsWhatPatternsWrite(t *testing.T) {
 			"2302291", "2300011", "2301001", "2301321",
 		},
 	} {
-		read, err := sequence.Definition{Pattern: pattern}.Reader()
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := tests.Must(sequence.Definition{Pattern: pattern}.Reader())
 		for _, text := range texts {
 			if got, err := read(text); err == nil {
 				t.Errorf("%s: %q is %+v", pattern, text, got)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/snowfencetest"
 )
 
@@ -46,10 +47,7 @@ func TestIDsOfASeedAreTheSame(t *testing.T) {
 func TestClockIsTheTests(t *testing.T) {
 	k := snowfencetest.New(t, 1)
 	at := func() time.Time {
-		p, err := k.Scheme().Decode(k.ID())
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := tests.Must(k.Scheme().Decode(k.ID()))
 		return p.Time
 	}
 	start := k.Now()
@@ -235,18 +233,12 @@ func TestOtherSchemes(t *testing.T) {
 		"time=41,node=8,rollback=2,seq=12", "time=31,node=17,seq=16,tick=1s,cipher=sparx,epoch=2025-01-01",
 		"time=41,node=10,seq=2,cipher=ff1", "randflake",
 	} {
-		l, err := snowfence.ParseLayout(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := tests.Must(snowfence.ParseLayout(spec))
 		var secrets []*snowfence.Secret
 		if l.Cipher != snowfence.Plain {
 			secrets = append(secrets, secret)
 		}
-		s, err := snowfence.NewScheme(l, secrets...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := tests.Must(snowfence.NewScheme(l, secrets...))
 		t.Run(spec, func(t *testing.T) {
 			k := snowfencetest.NewFor(t, 1<<40+3, s)
 			k.ID()

@@ -22,9 +22,7 @@ func TestFileCheck(t *testing.T) {
 	}
 	write()
 	f, err := openFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	id := f.number
 	if err := f.checkFiles(files{}); err != nil {
 		t.Errorf("the same file: %v", err)
@@ -56,14 +54,10 @@ func TestSides(t *testing.T) {
 		noError(t, os.WriteFile(path+suffix, nil, 0o600))
 	}
 	f, err := openFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, suffix := range suffixes[1:] {
 		used, err := f.presentFiles()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if err := f.checkFiles(used); err != nil {
 			t.Errorf("nothing changed: %v", err)
 		}

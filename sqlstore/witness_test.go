@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // TestWitnessKeepsTheHighest notes counts in all orders, and by programs
@@ -12,9 +14,7 @@ func TestWitnessKeepsTheHighest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	noError(t, os.WriteFile(path, nil, 0o640))
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	w, other := newFile(path, info), newFile(path, info)
 	check := func(id string, want int64, wantKnown bool) {
 		t.Helper()
@@ -48,9 +48,4 @@ func TestWitnessKeepsTheHighest(t *testing.T) {
 }
 
 // noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = tests.NoError

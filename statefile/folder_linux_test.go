@@ -23,9 +23,7 @@ func slowDisk(t *testing.T, path string) (answer func()) {
 		if errors.Is(err, os.ErrNotExist) {
 			return // it has answered already
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		t.Cleanup(func() { disk.Close() })
 		noError(t, os.Remove(pipe))
 	}
@@ -95,9 +93,7 @@ func TestFolderSlowSync(t *testing.T) {
 	for errors.Is(err, syscall.EINVAL) { // what the first write said
 		id, err = g.Next(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	checkIncreasing(t, append(all, id))
 	if tick := must(s.Decode(id)).Tick; tick >= floor() {
 		t.Errorf("an ID of tick %d came out, and the file ends at %d", tick, floor())

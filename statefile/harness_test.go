@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // fakeClock is a clock that a test moves; a step moves its wall time alone.
@@ -38,12 +39,7 @@ func (c *fakeClock) move(wall, mono time.Duration) {
 func (c *fakeClock) step(d time.Duration)    { c.move(d, 0) }
 func (c *fakeClock) advance(d time.Duration) { c.move(d, d) }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 func testScheme(spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
 	l := must(snowfence.ParseLayout(spec))
@@ -107,16 +103,9 @@ func named(t *testing.T, path string, s fileState) []byte {
 	if err == nil {
 		err = errors.Join(writeName(lock, s.name), lock.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s.encode()
 }
 
 // noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = tests.NoError

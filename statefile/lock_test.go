@@ -73,10 +73,7 @@ func TestLockThatCannotBeWritten(t *testing.T) {
 	f := openState(t, filepath.Join(t.TempDir(), "node"), testScheme("twitter"), 5)
 	writable := f.lock
 	defer writable.Close()
-	var err error
-	if f.lock, err = os.Open(writable.Name()); err != nil {
-		t.Fatal(err)
-	}
+	f.lock = must(os.Open(writable.Name()))
 	if g, err := f.Grant(t.Context(), 1); err == nil {
 		t.Errorf("granted %+v", g)
 	}

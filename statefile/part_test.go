@@ -102,10 +102,7 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 		seen := map[snowfence.ID]bool{}
 		open := func() {
 			if f == nil {
-				var err error
-				if f, err = File(path, s, 1); err != nil {
-					t.Fatal(err)
-				}
+				f = must(File(path, s, 1))
 			}
 		}
 		actions := []func(){

@@ -169,9 +169,7 @@ func TestFileBegunAtTheEnd(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if g := grant(t, openState(t, path, s, 3), last); g.From != last || g.Until != last+1 {
 			t.Errorf("granted %+v, not the last tick", g)
 		}

@@ -37,14 +37,10 @@ type fleet struct {
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "agent")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	f := &fleet{T: t, dir: dir, seen: map[snowfence.ID]bool{}, got: map[string]int{}}
-	if f.s, err = snowfence.NewScheme(snowfence.Default()); err != nil {
-		t.Fatal(err)
-	}
+	f.s = must(snowfence.NewScheme(snowfence.Default()))
 	var out bytes.Buffer
 	code := run(t.Context(), []string{
 		"namespace", "create", "jobs", "--unit", "32", "--max-ttl", "3s", "--store", f.store(),

@@ -21,18 +21,14 @@ func writeInput(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
 	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer f.Close()
 	var w io.WriteCloser = f
 	switch filepath.Ext(name) {
 	case ".gz":
 		w = gzip.NewWriter(f)
 	case ".zst":
-		if w, err = zstd.NewWriter(f); err != nil {
-			t.Fatal(err)
-		}
+		w = must(zstd.NewWriter(f))
 	}
 	must(w.Write(data))
 	noError(t, w.Close())

@@ -67,9 +67,7 @@ func TestLogThatNobodyReads(t *testing.T) {
 func fullPipe(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { r.Close(); w.Close() })
 	_ = w.SetWriteDeadline(time.Now().Add(time.Second))
 	if _, err := w.Write(make([]byte, 1<<21)); !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -37,20 +37,13 @@ func serveProcess(t *testing.T, settings string, args ...string) *served {
 func (s *served) write(settings string) {
 	s.Helper()
 	text := "store: sqlite:" + filepath.Dir(s.config) + "/ids.db\nhttp: 127.0.0.1:0\nresp: ''\n" + settings
-	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
-		s.Fatal(err)
-	}
+	noError(s, os.WriteFile(s.config, []byte(text), 0o600))
 }
 
 func (s *served) start() {
 	s.Helper()
-	stderr, err := s.cmd.StderrPipe()
-	if err != nil {
-		s.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		s.Fatal(err)
-	}
+	stderr := must(s.cmd.StderrPipe())
+	noError(s, s.cmd.Start())
 	stuck := time.AfterFunc(2*time.Minute, func() { _ = s.cmd.Process.Kill() })
 	s.Cleanup(func() { stuck.Stop() })
 	s.lines = bufio.NewScanner(stderr)
@@ -72,9 +65,7 @@ func (s *served) waitFor(text string) {
 
 func (s *served) signal(which os.Signal) {
 	s.Helper()
-	if err := s.cmd.Process.Signal(which); err != nil {
-		s.Fatal(err)
-	}
+	noError(s, s.cmd.Process.Signal(which))
 }
 
 // wait reads the rest of the log and returns how the program ended.

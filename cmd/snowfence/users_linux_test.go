@@ -93,9 +93,7 @@ func (m *machine) asRoot(command string) {
 func (m *machine) folder(name string, uid, gid int, mode fs.FileMode) {
 	m.Helper()
 	path := filepath.Join(m.dir, name)
-	if err := errors.Join(os.MkdirAll(path, 0o700), os.Chown(path, uid, gid), os.Chmod(path, mode)); err != nil {
-		m.Fatal(err)
-	}
+	noError(m, errors.Join(os.MkdirAll(path, 0o700), os.Chown(path, uid, gid), os.Chmod(path, mode)))
 }
 
 func (m *machine) store() string { return filepath.Join(m.dir, "lib", "snowfence.db") }
@@ -115,9 +113,7 @@ func (m *machine) command(u user, args ...string) *exec.Cmd {
 		if err == nil {
 			err = os.WriteFile(program, exe, 0o755)
 		}
-		if err != nil {
-			m.Fatal(err)
-		}
+		noError(m, err)
 	}
 	cmd := exec.Command("/bin/sh", append([]string{"-c", "umask " + u.umask + `; exec "$0" "$@"`, program}, args...)...)
 	cmd.Dir = m.dir
@@ -172,9 +168,7 @@ func (m *machine) together(n int, users ...user) (twice int) {
 	for i, u := range users {
 		cmds[i] = m.command(u, "new", "-n", fmt.Sprint(n), "--wait", "60s")
 		cmds[i].Stdout, cmds[i].Stderr = &outs[i], &errs[i]
-		if err := cmds[i].Start(); err != nil {
-			m.Fatal(err)
-		}
+		noError(m, cmds[i].Start())
 	}
 	seen := map[string]bool{}
 	for i, u := range users {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func schemeOf(t testing.TB) *snowfence.Scheme {
@@ -161,9 +162,7 @@ func TestContextWithoutAFence(t *testing.T) {
 	if _, err := g.GenerateContext(ctx); !errors.Is(err, ErrResourceExhausted) || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, g.Close())
 	if _, err := g.GenerateContext(t.Context()); err != snowfence.ErrClosed {
 		t.Error(err)
 	}
@@ -200,9 +199,7 @@ func TestBareNumberBesideAFence(t *testing.T) {
 		}
 		must := func(g *Generator, err error) *Generator {
 			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			return g
 		}
 		f := grantsOf(t, &snowfence.Grant{Node: 7, From: tickAtNoon, Until: tickAtNoon + 10})
@@ -220,9 +217,7 @@ func TestBareNumberBesideAFence(t *testing.T) {
 		f.grant.Store(&snowfence.Grant{Node: 8, From: tickAtNoon, Until: tickAtNoon + 3600})
 		time.Sleep(10 * time.Second)
 		refuses(t, leased, ErrInvalidLease)
-		if err := eight.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, eight.Close())
 		if id, err := leased.GenerateContext(t.Context()); err != nil {
 			t.Error(err)
 		} else if second, node, _, _ := leased.Inspect(id); node != 8 || second <= m.second {
@@ -232,9 +227,7 @@ func TestBareNumberBesideAFence(t *testing.T) {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

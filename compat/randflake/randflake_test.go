@@ -40,9 +40,7 @@ func generate(t testing.TB, g *Generator) made {
 	t.Helper()
 	id := must(g.Generate())
 	second, node, sequence, err := g.Inspect(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return made{second, node, sequence}
 }
 
@@ -157,9 +155,7 @@ func TestClose(t *testing.T) {
 		generate(t, g) // it has more at hand
 	}
 	for range 2 {
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, g.Close())
 	}
 	for _, now = range []int64{noon, noon + 11, noon + 1} {
 		refuses(t, g, snowfence.ErrClosed)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/snowflake"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // set sets the variables until the test ends.
@@ -24,10 +25,7 @@ func set(t testing.TB, epoch int64, node, step uint8) {
 
 func node(t testing.TB, number int64) *snowflake.Node {
 	t.Helper()
-	n, err := snowflake.NewNode(number)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := tests.Must(snowflake.NewNode(number))
 	t.Cleanup(func() { n.Close() }) // the next test has other widths
 	return n
 }
@@ -147,9 +145,7 @@ func TestGenerateN(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	a, b := node(t, 4), node(t, 4)
-	if err := errors.Join(a.Close(), a.Close()); err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, errors.Join(a.Close(), a.Close()))
 	if _, err := a.GenerateContext(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
@@ -188,18 +184,12 @@ func TestNodeOnRefusesOtherLayouts(t *testing.T) {
 		"snowfence": false, // another epoch
 		"sonyflake": false,
 	} {
-		l, err := snowfence.ParseLayout(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := tests.Must(snowfence.ParseLayout(spec))
 		var keys []*snowfence.Secret
 		if l.Cipher != snowfence.Plain {
 			keys = append(keys, snowfence.GenerateSecret())
 		}
-		s, err := snowfence.NewScheme(l, keys...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := tests.Must(snowfence.NewScheme(l, keys...))
 		n, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 9))
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", spec, err)
@@ -228,10 +218,7 @@ func TestManyNodesAreBounded(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for i := range n {
-		n, err := snowflake.NewNode(int64(i % 1024))
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := tests.Must(snowflake.NewNode(int64(i % 1024)))
 		if i%1000 == 0 {
 			n.Generate()
 		}

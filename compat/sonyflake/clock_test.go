@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/compat/internal/process"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // sony/sonyflake#39: a full time unit and a clock that steps back by eight
@@ -18,19 +19,13 @@ func TestClockStepsBackByHours(t *testing.T) {
 		return time.Now().Add(-time.Duration(back.Load())), time.Since(begin)
 	}
 	st := Settings{StartTime: begin.Add(-72 * time.Hour), MachineID: func() (int, error) { return 1, nil }}
-	sf, err := st.open(process.Options{From: 1, Time: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sf := tests.Must(st.open(process.Options{From: 1, Time: clock}))
 	last := int64(0)
 	for i := range 256 * 6 {
 		if i == 256*3 {
 			back.Store(int64(8 * time.Hour))
 		}
-		id, err := sf.NextID()
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := tests.Must(sf.NextID())
 		if id <= last {
 			t.Fatalf("%d after %d", id, last)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/sonyflake"
 	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // What a state file allows may begin far ahead of a clock that stepped
@@ -100,9 +101,4 @@ func TestOtherLayoutsOfAFence(t *testing.T) {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }

@@ -113,10 +113,7 @@ func (f *folder) serve(r *release) string {
 		f.t.Fatalf("the pods run %q", args)
 	}
 	cmd := exec.Command(f.program, args[0], args[1], file)
-	out, err := cmd.StderrPipe()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	out := must(cmd.StderrPipe())
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)
 	}

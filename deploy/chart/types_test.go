@@ -80,10 +80,7 @@ func load(t *testing.T, name string, v values) *release {
 
 func into(t *testing.T, id string, o object, to metav1.Object) {
 	t.Helper()
-	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.Marshal(o))
 	unknown, err := strict.UnmarshalStrict(text, to)
 	if err != nil || len(unknown) > 0 {
 		t.Errorf("%s: %v %v", id, err, unknown)
@@ -245,10 +242,7 @@ func TestPodSecurity(t *testing.T) {
 // A monitor has fields that its type has, chooses one service, and a port
 // that pods have.
 func TestServiceMonitor(t *testing.T) {
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(read(t, "testdata/servicemonitor.json")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := must(jsonschema.UnmarshalJSON(bytes.NewReader(read(t, "testdata/servicemonitor.json"))))
 	c := jsonschema.NewCompiler()
 	if err := c.AddResource("monitor", closed(schema)); err != nil {
 		t.Fatal(err)

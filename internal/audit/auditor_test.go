@@ -11,14 +11,13 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func result(t *testing.T, o Options, ids ...snowfence.ID) *Result {
 	t.Helper()
 	a := must(New(o))
-	if err := a.Add(ids...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.Add(ids...))
 	return must(a.Result(t.Context()))
 }
 
@@ -155,18 +154,14 @@ func TestStopsWithItsContext(t *testing.T) {
 	if err == nil {
 		err = a.Add(2, 1)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := a.Result(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

@@ -149,9 +149,7 @@ func schemeOf(spec string) *snowfence.Scheme {
 func addAll(t *draw.T, a *Auditor, ids []snowfence.ID) {
 	for rest := ids; len(rest) > 0; {
 		n := min(len(rest), t.Int(1, 300))
-		if err := a.Add(rest[:n]...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.Add(rest[:n]...))
 		rest = rest[n:]
 	}
 }

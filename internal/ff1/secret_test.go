@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // TestScratchIsCleared: numbers on their way through the rounds do not wait
@@ -65,9 +67,4 @@ func TestNeverPrinted(t *testing.T) {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }

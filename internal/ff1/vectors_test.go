@@ -87,10 +87,7 @@ func TestBinaryVector(t *testing.T) {
 	if got := o.number(o.encrypt, len(plain), x); got != y {
 		t.Errorf("the oracle encrypted to %b, want %b", got, y)
 	}
-	c, err := New(unhex(key), len(plain), unhex(tweak))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(New(unhex(key), len(plain), unhex(tweak)))
 	if got := c.Encrypt(x); got != y {
 		t.Errorf("encrypted to %b, want %b", got, y)
 	}

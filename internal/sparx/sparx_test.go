@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // eachPath runs a test on every path that this CPU has.
@@ -78,9 +80,4 @@ func TestRandflake(t *testing.T) {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }

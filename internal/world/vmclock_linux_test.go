@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/internal/world"
 )
 
@@ -27,31 +28,21 @@ func page() []byte {
 func device(t *testing.T, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "vmclock0")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, os.WriteFile(path, content, 0o600))
 	return path
 }
 
 // What the hypervisor writes is seen without a call to the kernel.
 func TestCounter(t *testing.T) {
 	path := device(t, page())
-	counter, err := world.Counter(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counter := tests.Must(world.Counter(path))
 	if got := counter.Load(); got != 41 {
 		t.Errorf("the counter is %d", got)
 	}
 	m := world.At(counter)
-	hypervisor, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hypervisor := tests.Must(os.OpenFile(path, os.O_WRONLY, 0))
 	defer hypervisor.Close()
-	if _, err := hypervisor.WriteAt([]byte{42}, 104); err != nil {
-		t.Fatal(err)
-	}
+	tests.Must(hypervisor.WriteAt([]byte{42}, 104))
 	if !m.Copied() {
 		t.Error("the machine was resumed, and it is not seen")
 	}

@@ -75,18 +75,14 @@ func (e entry) measure(b *testing.B, goroutines int) float64 {
 	if e.waits {
 		// Use up what a fresh generator has in store, and get in step with
 		// its periods.
-		if err := workers[0](2 * perOp); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, workers[0](2*perOp))
 	}
 
 	ids := b.N * perOp
 	b.ResetTimer()
 	err := together(workers, ids)
 	b.StopTimer()
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	ns := float64(b.Elapsed().Nanoseconds()) / float64(ids)
 	b.ReportMetric(ns, "ns/ID")
 	return ns

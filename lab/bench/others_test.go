@@ -13,6 +13,8 @@ import (
 	"github.com/yitter/idgenerator-go/idgen"
 	"go.etcd.io/etcd/pkg/v3/idutil"
 	"gosuda.org/randflake"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // sonyflakeBurst is how many IDs version 1 makes in 10 ms before it waits.
@@ -184,9 +186,7 @@ func startRandflake(b *testing.B) func() work {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

@@ -25,9 +25,7 @@ var wide = sequence.Definition{MinRange: 1e9, MaxRange: 1e9}
 // counter opens a new sequence.
 func counter(b *testing.B) *sequence.Sequence {
 	st := store.NewMemory()
-	if err := sequence.Create(b.Context(), st, "bench", wide); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, sequence.Create(b.Context(), st, "bench", wide))
 	s := must(sequence.Open(b.Context(), st, "bench", nil))
 	b.Cleanup(func() { s.Close() })
 	return s

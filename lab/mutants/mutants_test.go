@@ -147,16 +147,12 @@ func (m mutant) check(t *testing.T, root string) {
 	dir, replace := t.TempDir(), map[string]string{}
 	for path, code := range files {
 		broken := filepath.Join(dir, strconv.Itoa(len(replace))+filepath.Ext(path))
-		if err := os.WriteFile(broken, code, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(broken, code, 0o644))
 		replace[path] = broken
 	}
 	overlay := must(json.Marshal(map[string]any{"Replace": replace}))
 	overlayPath := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlayPath, overlay, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(overlayPath, overlay, 0o644))
 	args := []string{
 		"test", "-vet=off", "-ldflags=-s", "-short=" + strconv.FormatBool(!m.whole), "-count=1",
 		"-timeout=" + cmp.Or(m.limit, "100s"), "-overlay=" + overlayPath, "-run=" + m.test, m.folder(root),

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lab/mutants/terms"
 )
 
@@ -39,9 +40,7 @@ var unfit = map[string]string{
 func TestTerms(t *testing.T) {
 	root := must(filepath.Abs("../.."))
 	found, copies, err := terms.Find(root, terms.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	reasons := must(terms.Reasons(equivalentList))
 	sample := must(terms.Sample(sampleList))
 	const stale = "%s has a mutant that is not there any more: remove it, or correct it where the code was changed:\n%s"
@@ -63,9 +62,7 @@ func TestTerms(t *testing.T) {
 		all(t, b, found, reasons)
 		return
 	}
-	if err := b.Passes(slices.Collect(maps.Values(sample))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Passes(slices.Collect(maps.Values(sample))))
 	each(found, func(m terms.Mutant) {
 		u := sample[m.Key]
 		if u == nil {
@@ -100,9 +97,7 @@ func each(found []terms.Mutant, f func(terms.Mutant)) {
 func all(t *testing.T, b *terms.Built, found []terms.Mutant, reasons map[string]string) {
 	units := must(b.Units(unfit))
 	for _, u := range units {
-		if err := b.Record(u); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.Record(u))
 	}
 	var mu sync.Mutex
 	var killed, endless, equivalent int
@@ -141,9 +136,7 @@ func all(t *testing.T, b *terms.Built, found []terms.Mutant, reasons map[string]
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // Runs make much garbage and keep little.
@@ -22,9 +24,7 @@ func clean(t *testing.T, seeds uint64, plan func(seed uint64) Plan) (sum Figures
 		p := plan(seed)
 		p.Seed, p.layout, p.Trace = seed, *layout, *trace
 		f, _, bad, err := Run(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, err)
 		if bad != nil {
 			t.Fatalf("%v\n%s", bad, strings.Join(bad.Steps, "\n"))
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // A store that does not compare is found out, and what is told of it is
@@ -15,9 +17,7 @@ func TestCollisionIsFoundAndReduced(t *testing.T) {
 		plan := Plan{Seed: seed, Hours: stretch, tamper: broken}
 		plan.Trace = true
 		_, _, bad, err := Run(ctx, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, err)
 		if bad == nil {
 			continue
 		}

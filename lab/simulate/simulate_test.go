@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 var (
@@ -26,9 +28,7 @@ func TestNothingCollides(t *testing.T) {
 		length = 5 // 25 seeds
 	}
 	f, bad, err := Fleets(t.Context(), *seed, length, runtime.GOMAXPROCS(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, err)
 	if bad != nil {
 		t.Fatalf("%v\n%s", bad, strings.Join(bad.Steps, "\n"))
 	}
@@ -88,9 +88,7 @@ func TestLiveness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(4) {
 				_, _, bad, err := Run(t.Context(), Plan{Seed: seed + 1, Hours: 0.02, tamper: c.tamper})
-				if err != nil {
-					t.Fatal(err)
-				}
+				tests.NoError(t, err)
 				if (bad == nil) != (c.want == "") || bad != nil && !strings.Contains(bad.What, c.want) {
 					t.Errorf("seed %d: %v, want %q", seed+1, bad, c.want)
 				}
@@ -128,9 +126,7 @@ func TestHostileClient(t *testing.T) {
 	}
 	for n := range runs {
 		f, _, bad, err := Run(t.Context(), Plan{Seed: n + 1, Hours: stretch / 2, hostile: true, layout: *layout})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, err)
 		if bad != nil {
 			t.Fatal(bad)
 		}
@@ -143,21 +139,15 @@ func TestHostileClient(t *testing.T) {
 func TestOneSeedIsOneRun(t *testing.T) {
 	plan := Plan{Seed: 7, Hours: 0.1}
 	one, hash, _, err := Run(context.Background(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, err)
 	two, again, _, err := Run(context.Background(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, err)
 	if *one != *two || hash != again {
 		t.Errorf("the same seed gave %x with %+v, and then %x with %+v", hash, one, again, two)
 	}
 	plan.sequences = true
 	one, hash, _, err = Run(context.Background(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, err)
 	if two, again, _, err = Run(context.Background(), plan); err != nil {
 		t.Fatal(err)
 	}

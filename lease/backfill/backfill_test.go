@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/backfill"
@@ -508,17 +509,7 @@ func ExampleBackfill() {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = tests.NoError

@@ -29,9 +29,7 @@ func newPastOf(t *testing.T, s *snowfence.Scheme) *past {
 
 func (p *past) allow(last int64) {
 	p.t.Helper()
-	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", last); err != nil {
-		p.t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", last))
 }
 
 // force changes the layout without a proof.
@@ -47,9 +45,7 @@ func (p *past) force(s *snowfence.Scheme) {
 func (p *past) change(spec string) {
 	p.t.Helper()
 	s := schemeOf(p.t, spec)
-	if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", s, nil); err != nil {
-		p.t.Fatal(err)
-	}
+	must(scope.Namespaces(p.st).Change(p.ctx, "n", s, nil))
 	p.s = s
 }
 
@@ -61,9 +57,7 @@ func (p *past) all(b *backfill.Backfill, at time.Time) {
 		if errors.Is(err, backfill.ErrFull) {
 			return
 		}
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		noError(p.t, err)
 		p.new(id, at)
 	}
 	p.t.Fatalf("%v never ends", at)
@@ -389,9 +383,7 @@ func (p *past) id0() {
 	if err == nil {
 		err = l.Close()
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, err)
 }
 
 // Deleted namespaces keep what they say, and say nothing new.

@@ -46,14 +46,8 @@ func clockOff(off time.Duration) snowfence.TimeSource {
 
 func (r *running) next() (snowfence.ID, snowfence.Parts) {
 	r.t.Helper()
-	id, err := r.g.Next(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	p, err := r.s.Decode(id)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	id := must(r.g.Next(r.t.Context()))
+	p := must(r.s.Decode(id))
 	return id, p
 }
 

@@ -90,10 +90,7 @@ func (m *matrix) inside() {
 
 func (m *matrix) namespace() (scope.Namespace, *snowfence.Scheme) {
 	m.t.Helper()
-	ns, err := scope.Namespaces(m.st).Show(m.t.Context(), "default")
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	ns := must(scope.Namespaces(m.st).Show(m.t.Context(), "default"))
 	return ns, newScheme(m.t, ns.Layout.String())
 }
 
@@ -151,10 +148,7 @@ func (m *matrix) database(b *database) {
 
 func (m *matrix) compose(who string, s *snowfence.Scheme, tick, node, seq int64) {
 	m.t.Helper()
-	id, err := s.Compose(m.parts(s, tick, node, seq))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	id := must(s.Compose(m.parts(s, tick, node, seq)))
 	m.add(who, id)
 }
 
@@ -179,9 +173,7 @@ func (m *matrix) lease(s *snowfence.Scheme, node int64) {
 			break
 		}
 		if tag := tagOf(s); tag > 0 {
-			if id, err = s.Tag(id, tag); err != nil {
-				m.t.Fatal(err)
-			}
+			id = must(s.Tag(id, tag))
 		}
 		m.add(scope.OwnerLeases, id)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 const regionSpec = "time=41,node=4,seq=3,epoch=2025-01-01T00:00:00Z,tick=1ms,first=2"
@@ -392,9 +393,4 @@ func TestNamesOfDatabases(t *testing.T) {
 }
 
 // noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = tests.NoError

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/internal/claim"
 )
 
@@ -20,10 +21,7 @@ type lending struct {
 }
 
 func newLending(t *testing.T) *lending {
-	l, err := snowfence.ParseLayout("time=6,node=3,seq=2,epoch=2025-01-01,tick=10ms")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := tests.Must(snowfence.ParseLayout("time=6,node=3,seq=2,epoch=2025-01-01,tick=10ms"))
 	tt := claim.Ticks{Layout: l, MaxTick: 63, TTL: 30 * time.Millisecond}
 	x := &lending{T: t, t: tt, allowed: func(int64) bool { return true }}
 	x.d = divide(snowfence.Grant{Node: 2, Nodes: 2, From: 10, Until: 20}, 0)

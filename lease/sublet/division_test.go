@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/internal/claim"
 )
 
@@ -72,10 +73,7 @@ type note struct {
 // they used, and send tickets of before. Lessors lapse, lose, close, crash,
 // and have clocks that go anywhere.
 func TestDivisionRepeatsNoTick(t *testing.T) {
-	l, err := snowfence.ParseLayout("time=6,node=3,seq=2,epoch=2025-01-01,tick=10ms")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := tests.Must(snowfence.ParseLayout("time=6,node=3,seq=2,epoch=2025-01-01,tick=10ms"))
 	counts := map[string]int{}
 	for seed := range uint64(20_000) {
 		chance := rand.New(rand.NewPCG(seed, 1))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -105,9 +106,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("a fifth: %v", err)
 		}
 		a, used := tickets[2], tickets[2].Grant.From+7
-		if err := sub.Release(t.Context(), a.Ticket, used); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, sub.Release(t.Context(), a.Ticket, used))
 		time.Sleep(time.Second)
 		b, err := sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next(), Label: "y", TTL: time.Second})
 		if err != nil || b.Grant.Node != a.Grant.Node || b.Grant.From < used || b.TTL != time.Second {
@@ -141,9 +140,7 @@ func TestServer(t *testing.T) {
 		if after := records(t, st); after[0].Revision > before[0].Revision+1 { // the lessor's own renewal
 			t.Errorf("the store was written %d times", after[0].Revision-before[0].Revision)
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, l.Close())
 		end := tickets[0].Grant.Until
 		for _, k := range tickets {
 			end = max(end, k.Grant.Until)
@@ -401,9 +398,7 @@ func TestLessorsBeat(t *testing.T) {
 					}
 				}
 			}
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, l.Close())
 			if sub != nil && sub.Held(nil) != 0 {
 				t.Errorf("%d are held of a lease that has ended", sub.Held(nil))
 			}
@@ -412,9 +407,7 @@ func TestLessorsBeat(t *testing.T) {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func newLibrary() *Library { return NewLibrary(make([]uint64, 8)) }
@@ -331,9 +332,7 @@ func (f *granting) Grant(context.Context, int64) (snowfence.Grant, error) { retu
 func TestOptions(t *testing.T) {
 	o, err := parseOptions("lead=2000,coarse=1,label=web-1,max-wait=0s,ttl=1s,within=3-5,"+
 		"layout=time=41,node=10,seq=12,tick=1ms,guard=0,secret-file=a,secret-file=b", onStore)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if o.lead != 2000 || !o.coarse || o.lease.Label != "web-1" || o.maxWait != -1 || o.lease.TTL != time.Second ||
 		o.lease.within != "3-5" || o.layout != "time=41,node=10,seq=12,tick=1ms" ||
 		len(o.secrets) != 2 || o.lease.Node != nil {
@@ -386,9 +385,7 @@ func TestSecrets(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "key")
 	secret := snowfence.GenerateSecret()
-	if err := os.WriteFile(path, secret.AppendSecret(nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, secret.AppendSecret(nil), 0o600))
 	h, err := l.OpenStatic("randflake", 1, "secret-file="+path)
 	wantStatus(t, err, OK)
 	ids := make([]snowfence.ID, 50)
@@ -498,9 +495,7 @@ func TestHeaderHasTheStatuses(t *testing.T) {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

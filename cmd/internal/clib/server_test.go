@@ -102,23 +102,17 @@ func TestAgent(t *testing.T) {
 func TestServer(t *testing.T) {
 	st, secret := store.NewMemory(), snowfence.GenerateSecret()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake"), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	must(scope.Namespaces(st).Create(t.Context(), "public", s, nil))
 	for name, pattern := range map[string]string{"bills": "", "orders": "RE-{year}-{n:6}"} {
-		if err := sequence.Create(t.Context(), st, name, sequence.Definition{Pattern: pattern}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, sequence.Create(t.Context(), st, name, sequence.Definition{Pattern: pattern}))
 	}
 	c := serve.Config{Listeners: serve.Listeners{HTTP: "127.0.0.1:0"}}
 	c.Keys = func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{secret}, nil }
 	p := must(serve.Start(t.Context(), c, st))
 	defer stop(t, p)
 	key := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(key, secret.AppendSecret(nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(key, secret.AppendSecret(nil), 0o600))
 	url := "http://127.0.0.1:1,http://" + p.HTTP // the first does not answer
 	l := newLibrary()
 	h := must(l.Open(url, "public", "secret-file="+key))

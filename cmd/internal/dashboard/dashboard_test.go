@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/view"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -38,10 +39,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 	t.Helper()
 	auth := server.Open()
 	if len(tokens) > 0 {
-		var err error
-		if auth, err = server.NewAuth(tokens); err != nil {
-			t.Fatal(err)
-		}
+		auth = must(server.NewAuth(tokens))
 	}
 	who := func(r *http.Request) (*server.Identity, error) {
 		if id := auth.Anyone(); id != nil {
@@ -339,9 +337,7 @@ func TestStreamsEnd(t *testing.T) {
 func TestStreamsAreBounded(t *testing.T) {
 	b := newBench(t)
 	all := new(server.Caller)
-	if err := b.service.Reserve(all, server.MostRoom); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.service.Reserve(all, server.MostRoom))
 	defer b.service.Ended(all)
 	if resp, body := b.ask(t, "GET", "/dashboard/api/stream", "", ""); resp.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("%s %s", resp.Status, body)
@@ -418,16 +414,12 @@ func TestPlan(t *testing.T) {
 func leaseOf(t *testing.T, r leaseRow) *pb.LeaseInfo {
 	t.Helper()
 	l := &pb.LeaseInfo{}
-	if err := view.Read(r.Lease, l); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, view.Read(r.Lease, l))
 	return l
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

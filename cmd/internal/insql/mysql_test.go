@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // TestMessagesOfMySQL checks that MySQL takes the texts of all errors: it
@@ -14,10 +15,7 @@ import (
 func TestMessagesOfMySQL(t *testing.T) {
 	p := planOf(t, "snowfence")
 	p.Table = "orders.id"
-	text, err := MySQL(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := tests.Must(MySQL(p))
 	messages := regexp.MustCompile(`MESSAGE_TEXT = '(.*)';`).FindAllStringSubmatch(text, -1)
 	if len(messages) < 8 {
 		t.Errorf("%d messages", len(messages))
@@ -48,10 +46,7 @@ func TestOnePositionForAll(t *testing.T) {
 func TestNamesOfMySQL(t *testing.T) {
 	p := planOf(t, "snowfence")
 	p.Schema, p.Table = "a`b", "c`d."+strings.Repeat("é", 31)+".id"
-	text, err := MariaDB(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := tests.Must(MariaDB(p))
 	for _, want := range []string{
 		"FUNCTION `a``b`.snowfence_next()",
 		"CREATE TRIGGER `c``d`.`snowfence_" + strings.Repeat("é", 31) + "` BEFORE INSERT ON `c``d`.`",

@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func planOf(t *testing.T, spec string) Plan {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := tests.Must(snowfence.ParseLayout(spec))
 	return Plan{Layout: l, From: 1, Lead: DefaultLead(l), MaxWait: 5 * time.Second}
 }
 
@@ -72,10 +70,7 @@ func TestLanesOfALayout(t *testing.T) {
 func TestCommentsStayComments(t *testing.T) {
 	p := planOf(t, "twitter")
 	p.About = []string{"label\nDROP TABLE orders; --", "\u2028DROP TABLE orders;"}
-	text, err := Postgres(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := tests.Must(Postgres(p))
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(strings.TrimSpace(line), "DROP TABLE") {
 			t.Errorf("a comment became %q", line)

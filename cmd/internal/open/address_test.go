@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func none(string) string { return "" }
@@ -45,9 +47,7 @@ func TestPassword(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	one, two := file("one", "from the file\n"), file("two", "from the other\r\nsecond line\n")
@@ -69,9 +69,7 @@ func TestPassword(t *testing.T) {
 	} {
 		_, rest, _ := strings.Cut(c.url, ":")
 		a, err := parseAddress("postgres", rest, "5432")
-		if err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, err)
 		err = a.findPassword(func(name string) string {
 			return map[string]string{PasswordEnv: c.password, PasswordFileEnv: c.passwordFile}[name]
 		})
@@ -95,9 +93,7 @@ func TestPassword(t *testing.T) {
 func TestHiding(t *testing.T) {
 	const password = `p"w/ä&=%`
 	a, err := parseAddress("mysql", "//u:"+url.PathEscape(password)+"@h/d", "3306")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, err)
 	inner := errors.New("driver: " + password + " and " + url.QueryEscape(password) + " and " +
 		url.PathEscape(password) + fmt.Sprintf(" and %q", password))
 	err = a.wrapError(inner)

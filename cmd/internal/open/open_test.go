@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 )
 
@@ -28,10 +29,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", rawURL, err)
 			continue
 		}
-		s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := tests.Must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 		if _, err := scope.Namespaces(st.Leases).Create(t.Context(), "default", s, nil); err != nil {
 			t.Errorf("%s: %v", rawURL, err)
 		}
@@ -112,9 +110,7 @@ func TestOpenErrors(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/text", []byte(strings.Repeat("no database\n", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, os.WriteFile(dir+"/text", []byte(strings.Repeat("no database\n", 1000)), 0o600))
 	for path, want := range map[string]string{
 		"/no/such/ids.db": "its folder does not exist",
 		"":                "that is a folder",

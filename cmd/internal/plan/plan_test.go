@@ -8,14 +8,12 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/draw"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func layout(t *testing.T, spec string) snowfence.Layout {
 	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := tests.Must(snowfence.ParseLayout(spec))
 	return l
 }
 
@@ -26,10 +24,7 @@ func TestDigits(t *testing.T) {
 		"scatter=5,time=20,node=3", "tag=3,scatter=2,time=40,seq=4", "node=10,time=41,tag=6", "tag=3,time=51,seq=10",
 	} {
 		l := layout(t, spec)
-		s, err := snowfence.NewScheme(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := tests.Must(snowfence.NewScheme(l))
 		for tick := int64(1); tick <= s.MaxTick() && l.TimeOf(tick).Year() < 9999; tick *= 2 {
 			for _, tick := range []int64{tick - 1, tick} {
 				p := snowfence.Parts{Tick: tick, Node: s.Nodes() - 1, Sequence: l.Last}
@@ -66,9 +61,7 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 		}
 		n.Scatter = uint64(math.Exp2(max(t.Float(-8, 12), 0)))
 		n.Tags = uint64(math.Exp2(max(t.Float(-10, 20), 0)))
-		if err := n.Check(); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, n.Check())
 		proposals, refusals := Propose(n)
 		if len(proposals)+len(refusals) == 0 {
 			t.Fatal("neither a proposal nor a reason")
@@ -136,10 +129,7 @@ func TestDefaultIsProposedWhereItFits(t *testing.T) {
 
 // use makes IDs of a layout in the middle of the time it is needed for.
 func use(t *draw.T, l snowfence.Layout, n Need) {
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := tests.Must(snowfence.NewScheme(l))
 	// a generator's clock counts nanoseconds from the epoch, in 63 bits
 	sec := int64(min(n.Years, 280) * yearNanoseconds / 1e9 / 2)
 	now := time.Unix(n.Epoch.Unix()+sec, 0)

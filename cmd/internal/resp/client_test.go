@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -37,9 +38,7 @@ func dial(t *testing.T, addr string) *peer {
 
 func (p *peer) send(text string) {
 	p.Helper()
-	if _, err := io.WriteString(p.c, text); err != nil {
-		p.Fatal(err)
-	}
+	must(io.WriteString(p.c, text))
 }
 
 // do sends a command and returns its reply: string, int64, error, nil, or
@@ -404,9 +403,4 @@ func TestNamespaceChanges(t *testing.T) {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }

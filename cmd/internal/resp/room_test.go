@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // The buffers of ten thousand clients with large pipelines were a gigabyte,
@@ -53,9 +54,4 @@ func TestLargeBuffersHaveRoom(t *testing.T) {
 }
 
 // noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = tests.NoError

@@ -17,9 +17,7 @@ func document(t *testing.T) openDoc {
 	t.Helper()
 	text := must(openAPI((&rest{s: new(server.Service)}).boundRoutes()))
 	var d openDoc
-	if err := json.Unmarshal(text, &d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(text, &d))
 	return d
 }
 

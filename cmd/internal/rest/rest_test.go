@@ -150,9 +150,7 @@ func FuzzPaths(f *testing.F) {
 	methods := []string{"GET", "PUT", "PATCH", "DELETE", "POST", "HEAD", "OPTIONS"}
 	f.Fuzz(func(t *testing.T, method uint8, target, accept, body string) {
 		r, err := http.NewRequest(methods[int(method)%len(methods)], "http://x", io.NopCloser(strings.NewReader(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if r.URL, err = r.URL.Parse(target); err != nil || strings.HasSuffix(r.URL.Path, "/stream") ||
 			r.URL.Host != "x" {
 			return

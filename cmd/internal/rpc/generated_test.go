@@ -43,9 +43,7 @@ func sameDefinition(t *testing.T, made string) {
 		if err == nil {
 			err = proto.Unmarshal(b, &sets[i])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
 	if !proto.Equal(&sets[0], &sets[1]) {
 		t.Error("cmd/internal/rest/definition.binpb is not what proto/ says: run scripts/proto.sh")

@@ -14,15 +14,10 @@ import (
 // post makes a call in JSON, and returns the code of its error.
 func (w *rig) post(procedure, body string) string {
 	w.Helper()
-	res, err := http.Post(w.url+procedure, "application/json", strings.NewReader(body))
-	if err != nil {
-		w.Fatal(err)
-	}
+	res := must(http.Post(w.url+procedure, "application/json", strings.NewReader(body)))
 	defer res.Body.Close()
 	var v struct{ Code string }
-	if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
-		w.Fatal(err)
-	}
+	noError(w, json.NewDecoder(res.Body).Decode(&v))
 	return v.Code
 }
 

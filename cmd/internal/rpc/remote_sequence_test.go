@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
@@ -154,9 +155,7 @@ func TestRemoteSequenceOfAFewNumbers(t *testing.T) {
 			t.Fatalf("%d, %v, want %d", n, err, want+1)
 		}
 		noError(t, s.Close())
-		if s, err = c.Sequence(t.Context(), "orders"); err != nil {
-			t.Fatal(err)
-		}
+		s = must(c.Sequence(t.Context(), "orders"))
 	}
 	_ = s.Close()
 }
@@ -286,9 +285,4 @@ func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 }
 
 // noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = tests.NoError

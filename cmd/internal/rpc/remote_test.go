@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -105,9 +106,7 @@ func TestRemotePassesByStrangers(t *testing.T) {
 	if err == nil {
 		_, err = scope.Namespaces(st).Create(t.Context(), "default", s, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	must(client(t, append(hosts, serve(t, st, server.Options{}))...).Scheme(t.Context(),
 		"default"))
 }
@@ -300,9 +299,4 @@ func TestTokenFile(t *testing.T) {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }

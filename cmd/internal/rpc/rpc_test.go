@@ -73,25 +73,16 @@ func (w *rig) as(t server.Token) *server.Auth {
 	w.Helper()
 	t.Name = "t"
 	t.SHA256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // of "secret"
-	a, err := server.NewAuth([]server.Token{t})
-	if err != nil {
-		w.Fatal(err)
-	}
-	id, err := a.Identify("secret")
-	if err != nil {
-		w.Fatal(err)
-	}
+	a := must(server.NewAuth([]server.Token{t}))
+	id := must(a.Identify("secret"))
 	w.who.Store(id)
 	return a
 }
 
 func (w *rig) grpc() *grpc.ClientConn {
 	w.Helper()
-	c, err := grpc.NewClient(strings.TrimPrefix(w.url, "http://"),
-		grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		w.Fatal(err)
-	}
+	c := must(grpc.NewClient(strings.TrimPrefix(w.url, "http://"),
+		grpc.WithTransportCredentials(insecure.NewCredentials())))
 	w.Cleanup(func() { c.Close() })
 	return c
 }
@@ -299,9 +290,7 @@ func TestTags(t *testing.T) {
 	if err == nil {
 		_, err = scope.Namespaces(w.service.Store()).AllowBackfill(t.Context(), "orders", 0)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	c, tag, wrong := w.ids(), int64(3), int64(4)
 	tagged := func(what string, m *pb.NextResponse, n int) {
 		t.Helper()

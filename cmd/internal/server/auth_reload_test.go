@@ -19,10 +19,7 @@ func sum(secret string) string {
 
 func tokensOf(t *testing.T, tokens ...Token) *Auth {
 	t.Helper()
-	a, err := NewAuth(tokens)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(NewAuth(tokens))
 	return a
 }
 
@@ -39,9 +36,7 @@ func TestTokensReadAgain(t *testing.T) {
 	for i := range before {
 		before[i], _ = old.Identify(string(rune('1' + i)))
 	}
-	if err := before[2].Authorize(VerbIDs, "a", 1); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, before[2].Authorize(VerbIDs, "a", 1))
 	now := tokensOf(t,
 		Token{Name: "narrowed", SHA256: sum("2"), Namespaces: []string{"a*"}},
 		Token{Name: "rated", SHA256: sum("3"), Rate: 1e-9, Burst: 1},
@@ -143,10 +138,7 @@ func TestRightsByCertificate(t *testing.T) {
 		Token{Name: "uri", Certificate: "spiffe://example/shop"},
 		Token{Name: "secret", SHA256: sum("")},
 	)
-	spiffe, err := url.Parse("spiffe://example/shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spiffe := must(url.Parse("spiffe://example/shop"))
 	for want, c := range map[string]*x509.Certificate{
 		"host":   {DNSNames: []string{"x", "shop.example"}, Subject: pkix.Name{CommonName: "shop"}},
 		"common": {Subject: pkix.Name{CommonName: "shop"}},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
@@ -51,9 +52,7 @@ func TestKinds(t *testing.T) {
 	}
 	granted, _, err := s.Leases.Acquire(ctx, Open().Anyone(), "n", wire.Request{Label: "b"})
 	ticket := granted.Lease
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	noError(t, s.Leases.Release(ctx, ticket, 0))
 	noError(t, create("narrow", "twitter", 30, 63))
 	low := snowfence.NodeRange{Until: 30}
@@ -128,9 +127,4 @@ func TestPageOfErrors(t *testing.T) {
 }
 
 // noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = tests.NoError

@@ -150,9 +150,7 @@ func TestRenewalsShareRoundTrips(t *testing.T) {
 		tickets := make([]wire.Lease, holders)
 		for i := range tickets {
 			g, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: strconv.Itoa(i)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			tickets[i] = g.Lease
 		}
 		swaps := st.swaps.Load()

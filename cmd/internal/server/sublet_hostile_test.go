@@ -24,9 +24,7 @@ func TestHostileSubleases(t *testing.T) {
 			t.Helper()
 			r := wire.Request{Label: label, Attempt: rand.Text(), TTL: 10 * time.Second, Within: within}
 			g, _, err := s.Leases.Acquire(t.Context(), id, "n", r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			return g.Lease
 		}
 		// send renews and releases with a ticket, and returns what it is
@@ -55,9 +53,7 @@ func TestHostileSubleases(t *testing.T) {
 		beside := acquire("beside", snowfence.NodeRange{})
 		replayed := hostile
 		hostile, _, err := s.Leases.Renew(t.Context(), id, replayed, rand.Text())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 
 		for i := range hostile.Ticket {
 			forged := slices.Clone(hostile.Ticket)

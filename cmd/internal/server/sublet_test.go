@@ -36,9 +36,7 @@ func TestSingleNodesAreSublet(t *testing.T) {
 			t.Helper()
 			r.Label, r.Attempt = "x", rand.Text()
 			g, _, err := s.Leases.Acquire(t.Context(), id, "n", r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			return g
 		}
 		var all []wire.Lease
@@ -159,9 +157,7 @@ func TestSubleasesFollowTheNamespace(t *testing.T) {
 			return g, err
 		}
 		g, err := take()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		must(scope.Namespaces(st).Change(t.Context(), "n", nil, &scope.NamespaceOptions{Unit: 1}))
 		time.Sleep(10 * time.Second)
 		if _, _, err := s.Leases.Renew(t.Context(), id, g.Lease, rand.Text()); KindOf(err) != Lost {

@@ -22,9 +22,7 @@ func TestLogOfCutTTL(t *testing.T) {
 		if err == nil {
 			_, err = sp.Next(t.Context())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}

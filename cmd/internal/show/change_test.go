@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 var changeAt = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -19,9 +20,7 @@ func walk(t *testing.T, reserved [2]bool, from string, steps ...Step) *Proof {
 	t.Helper()
 	list := must(Changes(must(NewView(from)), steps, reserved[0], reserved[1]))
 	p := list[len(list)-1]
-	if err := p.Check(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.Check())
 	if x := p.Collision; x != nil { // either side makes the ID
 		for v, parts := range map[*View]snowfence.Parts{p.by.View: x.From, p.New.View: x.To} {
 			if id, err := v.Scheme.Compose(parts); err != nil || id != x.ID {
@@ -185,14 +184,9 @@ func lastIDs(t *testing.T, v *View) {
 				}))
 				want = max(want, id)
 			}
-			old, err := NewUse(v, l.TimeOf(first), l.TimeOf(last+1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			old := must(NewUse(v, l.TimeOf(first), l.TimeOf(last+1)))
 			p := &Proof{Old: []Use{old}}
-			if p.New, err = NewUse(to, changeAt, time.Time{}); err != nil {
-				t.Fatal(err)
-			}
+			p.New = must(NewUse(to, changeAt, time.Time{}))
 			if err := p.Check(); err != nil || p.LastOld != want {
 				t.Errorf("%s: ticks %d to %d: last old is %d, want %d; %v", l, first, last, p.LastOld, want, err)
 			}
@@ -222,9 +216,7 @@ func TestChangesThatCannotBeProven(t *testing.T) {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

@@ -191,9 +191,7 @@ func TestGrantInPlaceOfAnother(t *testing.T) {
 	f.set(func(f *granting) { f.grant.Node, f.grant.From, f.grant.Until = 7, wall, wall+60_000 })
 	clk.advance(2 * time.Millisecond)
 	id, err := h.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.add(t, id)
 	if p, _ := f.scheme.Decode(id); p.Node != 7 {
 		t.Errorf("an ID of node %d", p.Node)

@@ -28,9 +28,7 @@ func TestOverlapIsExact(t *testing.T) {
 		gr.FirstSeq = l.First + rnd.Int64N(l.Last-l.First+1)
 		gr.LastSeq = gr.FirstSeq + rnd.Int64N(l.Last-gr.FirstSeq+1)
 		_, p, err := partOf(s, gr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		ids := map[snowfence.ID]bool{}
 		for node := range gr.Nodes {
 			for seq := p.region.First; seq <= p.region.Last; seq++ {
@@ -86,9 +84,7 @@ func TestPartOfRefuses(t *testing.T) {
 func TestSpaces(t *testing.T) {
 	key := func(s *snowfence.Scheme) spaceKey {
 		k, _, err := partOf(s, snowfence.Grant{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return k
 	}
 	base := key(scheme("time=41,node=10,seq=12"))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // A generator without users stays for a while, so that a program that makes
@@ -148,9 +149,4 @@ func TestCollectorDuringTheLastCall(t *testing.T) {
 var start = time.Now()
 
 // noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = tests.NoError

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // measured returns figures in which all that the page needs is 1, in six
@@ -18,9 +20,7 @@ func measured(t *testing.T) figures {
 		_, err := page(f, machine{})
 		var name missing
 		if !errors.As(err, &name) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			tests.NoError(t, err)
 			return f
 		}
 		f.set(string(name), 1)
@@ -59,10 +59,7 @@ func TestTables(t *testing.T) {
 	} {
 		f.set(name, x)
 	}
-	got, err := page(f, machine{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := tests.Must(page(f, machine{}))
 	for _, want := range []string{
 		"\n| Next, exact time | 1.30 ±0% | 1.00 ±0% | 1.30 × time.Since (≤ 1.3) |  |\n",
 		"| 1.65 × add (≤ 1.6, **missed**) |",
@@ -97,9 +94,7 @@ func TestBusyMachine(t *testing.T) {
 func TestFiguresAreNumbers(t *testing.T) {
 	for text, ok := range map[string]bool{"a 1\na 2.5e3\n": true, "a x\n": false, "a\n": false} {
 		path := filepath.Join(t.TempDir(), "figures")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		f := figures{}
 		if err := f.read(path); (err == nil) != ok || ok && len(f["a"]) != 2 {
 			t.Errorf("%q: %v, %v", text, f, err)

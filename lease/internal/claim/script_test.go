@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -30,9 +31,7 @@ func TestScripts(t *testing.T) {
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			script, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			now := played(t, string(script))
 			if *rewrite {
 				err = os.WriteFile(path, []byte(now), 0o644)
@@ -44,9 +43,7 @@ func TestScripts(t *testing.T) {
 				}
 				t.Errorf("%s:%d: %s\nit was %s", path, n+1, is[n], was[n])
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		})
 	}
 }
@@ -169,9 +166,7 @@ func (p *play) enter(guest bool, name string, word []string) {
 			o.Check = p.check(strings.Split(value, ","))
 		case "sticky":
 			o.StickyFile = filepath.Join(p.TempDir(), "node")
-			if err := writeSticky(o.StickyFile, fmt.Sprintf(stickyForm, "n", p.number(value))); err != nil {
-				p.Fatal(err)
-			}
+			noError(p, writeSticky(o.StickyFile, fmt.Sprintf(stickyForm, "n", p.number(value))))
 		case "secrets":
 			scheme = p.schemeOf([]string{scheme.Layout().String(), w})
 		default:
@@ -233,18 +228,12 @@ func (p *play) set(to any, word []string) {
 }
 
 func (p *play) number(text string) int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		p.Fatal(err)
-	}
+	n := must(strconv.ParseInt(text, 10, 64))
 	return n
 }
 
 func (p *play) duration(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		p.Fatal(err)
-	}
+	d := must(time.ParseDuration(text))
 	return d
 }
 
@@ -273,23 +262,16 @@ func (p *play) put(r store.Record, word []string) {
 func (p *play) recordFunctions(node int64) {
 	r := p.record(p.key("namespace"))
 	alone := store.NewMemory() // without the holder
-	if err := alone.Swap(p.ctx(), []store.Write{{New: r}})[0]; err != nil {
-		p.Fatal(err)
-	}
+	noError(p, alone.Swap(p.ctx(), []store.Write{{New: r}})[0])
 	f := scope.Functions{Dialect: "mysql", Lead: time.Second}
 	_, _, err := scope.Namespaces(alone).RecordFunctions(p.ctx(), "n", node, f, false)
 	p.failed(err)
-	rs, err := alone.Get(p.ctx(), []store.Key{r.Key})
-	if err != nil {
-		p.Fatal(err)
-	}
+	rs := must(alone.Get(p.ctx(), []store.Key{r.Key}))
 	p.replace(rs[0])
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError

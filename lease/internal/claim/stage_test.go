@@ -82,8 +82,6 @@ func changeData(t *testing.T, r *store.Record, fields any) {
 	changed, err := json.Marshal(fields)
 	err = errors.Join(err, json.Unmarshal([]byte(r.Data), &data), json.Unmarshal(changed, &data))
 	all, wrong := json.Marshal(data)
-	if err = errors.Join(err, wrong); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err, wrong))
 	r.Data = string(all)
 }

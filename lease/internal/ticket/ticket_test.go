@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -62,10 +63,7 @@ func TestTicketIsReadAsItWasSigned(t *testing.T) {
 func TestDamagedForms(t *testing.T) {
 	b := NewSigner("key").Sign(claims())
 	change := func(do func(*Claims)) wire.Ticket {
-		c, err := Parse(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := tests.Must(Parse(b))
 		do(&c)
 		return c.AppendTo(nil)
 	}
@@ -91,10 +89,7 @@ func TestDamagedForms(t *testing.T) {
 // Without a key no ticket is good, not even one that was signed without
 // one.
 func TestTicketWithoutAKey(t *testing.T) {
-	c, err := Parse((&Signer{mac: hmac.New(sha256.New, nil)}).Sign(claims()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := tests.Must(Parse((&Signer{mac: hmac.New(sha256.New, nil)}).Sign(claims())))
 	if err := NewSigner("").Verify(c); !errors.Is(err, store.ErrLost) {
 		t.Error(err)
 	}

@@ -118,9 +118,7 @@ func check(t *testing.T) string {
 	t.Helper()
 	build(t)
 	path, err := checkProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }
 

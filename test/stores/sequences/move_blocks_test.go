@@ -65,9 +65,7 @@ func TestBesideBlocks(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d lo=%v", b.size, b.lo), func(t *testing.T) {
 			db, st, err := on(t).open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer db.Close()
 			b.db, b.initial = db, last-numbers
 			runAll(t, db, fmt.Sprintf("CREATE SEQUENCE orders_id_seq START %d INCREMENT %d", b.initial, max(b.size, 1)))

@@ -67,9 +67,7 @@ func TestBesideAutoIncrement(t *testing.T) {
 	statements, start := readMove(t, "mariadb")
 	d := databases(t)["mariadb"](t)
 	db, st, err := d.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer db.Close()
 	runAll(t, db, "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, note TEXT)")
 	for range 3 {
@@ -97,9 +95,7 @@ func TestBesideAutoIncrement(t *testing.T) {
 	defer runAll(t, db, "SET GLOBAL auto_increment_increment = 1")
 	s := startSequence(t, st, sequence.Definition{Start: &start, Step: 2})
 	old, _, err := d.open() // old programs that were restarted
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer old.Close()
 	close(moved)
 	written := <-wrote

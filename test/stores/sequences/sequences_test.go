@@ -41,9 +41,7 @@ func (d database) open() (*sql.DB, *sqlstore.Store, error) {
 func (d database) store(t testing.TB) *sqlstore.Store {
 	t.Helper()
 	db, st, err := d.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return st
 }
@@ -108,9 +106,7 @@ func TestSequenceThatIsMadeAgain(t *testing.T) {
 				must(sequence.Open(t.Context(), st, name, nil))
 			}
 			byHand, _, err := d.open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer byHand.Close()
 			must(byHand.ExecContext(t.Context(), "DELETE FROM snowfence_lease WHERE namespace = '#orders'"))
 			noError(t, sequence.Create(t.Context(), st, "orders", sequence.Definition{}))

@@ -45,10 +45,7 @@ func BenchmarkStrict(b *testing.B) {
 	}
 	var out *os.File
 	if *figures != "" {
-		var err error
-		if out, err = os.Create(*figures); err != nil {
-			b.Fatal(err)
-		}
+		out = must(os.Create(*figures))
 		defer out.Close()
 	}
 	for _, side := range []struct {

@@ -46,10 +46,7 @@ func returning(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 func BenchmarkSequenceTx(b *testing.B) {
 	var out *os.File
 	if *figures != "" {
-		var err error
-		if out, err = os.Create(*figures); err != nil {
-			b.Fatal(err)
-		}
+		out = must(os.Create(*figures))
 		defer out.Close()
 	}
 	for kind, on := range databases(b) {

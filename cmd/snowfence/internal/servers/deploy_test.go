@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/spf13/pflag"
 )
 
@@ -18,10 +19,7 @@ import (
 // settings.
 func TestCommandsOfDeploy(t *testing.T) {
 	read := func(path string) string {
-		data, err := os.ReadFile("../../../../deploy/" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := tests.Must(os.ReadFile("../../../../deploy/" + path))
 		return string(data)
 	}
 	unit, image := read("systemd/snowfence.service"), read("docker/Dockerfile")

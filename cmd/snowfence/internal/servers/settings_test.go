@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 
 	"github.com/spf13/pflag"
@@ -46,10 +47,7 @@ func TestSettingsAreBound(t *testing.T) {
 // The files in YAML that documents and manifests show are ones that the
 // server takes.
 func TestFilesInDocuments(t *testing.T) {
-	manifest, err := os.ReadFile("../../../../deploy/kubernetes/snowfence.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := tests.Must(os.ReadFile("../../../../deploy/kubernetes/snowfence.yaml"))
 	var files []string
 	d := yaml.NewDecoder(bytes.NewReader(manifest))
 	kinds := map[string]bool{}
@@ -69,10 +67,7 @@ func TestFilesInDocuments(t *testing.T) {
 	if len(files) != 1 || !kinds["Deployment"] || !kinds["Service"] || !kinds["NetworkPolicy"] {
 		t.Fatalf("the manifests have %d files, and %v", len(files), kinds)
 	}
-	doc, err := os.ReadFile("../../../../docs/operate/serve.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := tests.Must(os.ReadFile("../../../../docs/operate/serve.md"))
 	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(doc, -1) {
 		files = append(files, string(m[1]))
 	}
@@ -81,9 +76,7 @@ func TestFilesInDocuments(t *testing.T) {
 	}
 	for _, text := range files {
 		path := t.TempDir() + "/serve.yaml"
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		var c serve.Config
 		fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 		bindSettings(fs, &c, nil)
