@@ -90,9 +90,7 @@ func TestBatchesEndWithTheirGrant(t *testing.T) {
 	}
 	f.set(Grant{}, errTaken)
 	f.seal()
-	if id, err := g.TryNext(); !errors.Is(err, ErrFenced) {
-		t.Errorf("after the grant was lost: %d, %v", id, err)
-	}
+	wantErr(t, errOf(g.TryNext()), ErrFenced, "after the grant was lost")
 }
 
 // Batches grow while they are used up in their tick, and shrink when most

@@ -68,14 +68,10 @@ func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 		if len(f.released) > 0 {
 			t.Errorf("released at %v while a question was under way", f.released)
 		}
-		if _, err := New(Config{Fence: f}); !errors.Is(err, ErrBound) {
-			t.Errorf("another generator on a fence that is being asked: %v", err)
-		}
+		wantErr(t, errOf(New(Config{Fence: f})), ErrBound, "another generator on a fence that is being asked")
 		f.ask <- Grant{Node: 1, From: now, Until: now + 1000}
 		synctest.Wait()
-		if id, err := g.TryNext(); !errors.Is(err, ErrClosed) {
-			t.Errorf("after the answer: %v, %v", id, err)
-		}
+		wantErr(t, errOf(g.TryNext()), ErrClosed, "after the answer")
 		p, _ := s.Decode(ids[0])
 		if err := g.Shutdown(t.Context()); err != nil || len(f.released) != 1 || f.released[0] != p.Tick+1 {
 			t.Errorf("Shutdown after the answer: %v, released at %v", err, f.released)
@@ -266,9 +262,7 @@ func TestClosedWhileGivingUp(t *testing.T) {
 	real := g.world
 	w.during = func(time.Duration) int {
 		g.world = real
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 		cancel()
 		return 2
 	}

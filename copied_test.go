@@ -257,9 +257,8 @@ func TestCopiedDuringALookAtTheClock(t *testing.T) {
 				for look := range int64(12) {
 					synctest.Test(t, func(t *testing.T) {
 						f := &resumable{scheme: s}
-						if err := lookedAt(f, coarse, look, door); err != nil {
-							t.Errorf("%s, %s, coarse %v, look %d: %v", layout, name, coarse, look, err)
-						}
+						wantErr(t, lookedAt(f, coarse, look, door), nil,
+							"%s, %s, coarse %v, look %d", layout, name, coarse, look)
 					})
 				}
 			}

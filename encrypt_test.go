@@ -45,9 +45,7 @@ func TestCheckTellsForgedFromReal(t *testing.T) {
 	}
 	for _, c := range []struct{ tick, node int64 }{{s.Layout().TickOf(now) + 61, 200}, {1, 99}, {1, 356}} {
 		id := must(s.Compose(Parts{Tick: c.tick, Node: c.node}))
-		if _, err := s.Check(id, p); !errors.Is(err, ErrInvalidID) {
-			t.Errorf("%+v: %v", c, err)
-		}
+		wantErr(t, errOf(s.Check(id, p)), ErrInvalidID, "%+v", c)
 	}
 }
 
@@ -315,18 +313,14 @@ func TestSchemesAndKeysFit(t *testing.T) {
 		{"key=1,time=41,seq=12,cipher=ff1", []*Secret{a, b, a}, ErrKey},
 	} {
 		l := must(ParseLayout(c.spec))
-		if _, err := NewScheme(l, c.keys...); !errors.Is(err, c.want) {
-			t.Errorf("%s with %d keys: %v", c.spec, len(c.keys), err)
-		}
+		wantErr(t, errOf(NewScheme(l, c.keys...)), c.want, "%s with %d keys", c.spec, len(c.keys))
 	}
 	for _, spec := range []string{
 		"key=1,time=41,seq=12", "key=1,time=41,seq=12,cipher=sparx",
 		"time=41,key=1,seq=12,cipher=ff1", "time=10,seq=9,cipher=ff1", "time=41,seq=3,cipher=aes",
 		"key=17,time=41,seq=2,cipher=ff1",
 	} {
-		if _, err := ParseLayout(spec); !errors.Is(err, ErrInvalidLayout) {
-			t.Errorf("%s: %v", spec, err)
-		}
+		wantErr(t, errOf(ParseLayout(spec)), ErrInvalidLayout, "%s", spec)
 	}
 	one, _ := NewScheme(Randflake(), a)
 	two, _ := NewScheme(Randflake(), b)

@@ -134,9 +134,7 @@ func TestFirstGrantIsWaitedFor(t *testing.T) {
 // no grant after its end.
 func TestGeneratorAtTheEdgesOfItsConfig(t *testing.T) {
 	s := testScheme("twitter")
-	if _, err := New(Config{Fence: newScript(nil, Grant{Until: 1 << 40})}); err == nil {
-		t.Error("a fence without a scheme was accepted")
-	}
+	fails(t, errOf(New(Config{Fence: newScript(nil, Grant{Until: 1 << 40})})), "a fence without a scheme was accepted")
 	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Lead: 1 << 40})
 	if gr, ok := g.Grant(); !ok || gr.Node != 1 {
 		t.Errorf("%+v, %t", gr, ok)
@@ -145,9 +143,7 @@ func TestGeneratorAtTheEdgesOfItsConfig(t *testing.T) {
 	if gr, ok := g.Grant(); ok {
 		t.Errorf("after Close: %+v", gr)
 	}
-	if _, err := New(Config{Fence: Unguarded(s, 1), Lead: 1<<40 + 1}); err == nil {
-		t.Error("a lead above the highest was accepted")
-	}
+	fails(t, errOf(New(Config{Fence: Unguarded(s, 1), Lead: 1<<40 + 1})), "a lead above the highest was accepted")
 }
 
 // Fill takes no more than it has room for, also where it waits for the next
@@ -272,9 +268,7 @@ func TestTickerKeepsItsPace(t *testing.T) {
 				return -1
 			}
 			g.world = w.World
-			if err := g.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, g.Close())
 			return -1
 		}
 		g.keepTime()

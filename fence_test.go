@@ -37,9 +37,7 @@ func TestStaticTicks(t *testing.T) {
 	if g := grant(t, f, last); g.From != 0 || g.Until != last+1 {
 		t.Errorf("granted %+v, and the last tick is %d", g, last)
 	}
-	if _, err := f.Grant(t.Context(), last+1); !errors.Is(err, ErrLifetime) {
-		t.Errorf("past the last tick: %v", err)
-	}
+	wantErr(t, errOf(f.Grant(t.Context(), last+1)), ErrLifetime, "past the last tick")
 	for _, used := range []int64{100, 50} { // a late word lowers nothing
 		noError(t, f.Release(t.Context(), Grant{}, used))
 		if g := grant(t, f, 0); g.From != 100 {

@@ -170,12 +170,9 @@ func TestEndOfLifeOfTheTimeBits(t *testing.T) {
 	}
 	checkIncreasing(t, ids)
 	clock.advance(time.Hour)
-	if _, err := g.Next(t.Context()); !errors.Is(err, ErrLifetime) {
-		t.Errorf("after the end: %v", err)
-	}
-	if _, err := New(Config{Fence: Unguarded(s, 1), Time: clock.now}); !errors.Is(err, ErrLifetime) {
-		t.Errorf("a new generator after the end: %v", err)
-	}
+	wantErr(t, errOf(g.Next(t.Context())), ErrLifetime, "after the end")
+	wantErr(t, errOf(New(Config{Fence: Unguarded(s, 1), Time: clock.now})), ErrLifetime,
+		"a new generator after the end")
 }
 
 func TestNextEndsWithItsContext(t *testing.T) {
@@ -203,9 +200,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 		none := must(New(Config{Fence: Unguarded(s, 2), MaxWait: -1}))
 		defer none.Close()
 		take(t, none, 2)
-		if _, err := none.Next(t.Context()); !errors.Is(err, ErrExhausted) {
-			t.Errorf("with a negative MaxWait: %v", err)
-		}
+		wantErr(t, errOf(none.Next(t.Context())), ErrExhausted, "with a negative MaxWait")
 	})
 }
 
@@ -227,9 +222,7 @@ func TestLostGrantHeals(t *testing.T) {
 		if _, ok := g.Grant(); ok {
 			t.Error("a sealed grant is still shown")
 		}
-		if _, err := g.TryNext(); !errors.Is(err, ErrFenced) {
-			t.Errorf("after the loss: %v", err)
-		}
+		wantErr(t, errOf(g.TryNext()), ErrFenced, "after the loss")
 		clock.advance(3 * time.Millisecond)
 		f.set(Grant{Node: 3, From: now - 50, Until: now + 2000}, nil)
 		id := must(g.Next(t.Context()))
@@ -270,9 +263,7 @@ func TestClose(t *testing.T) {
 			func() (ID, error) { return g.Next(t.Context()) },
 			func() (ID, error) { return l.Next(t.Context()) },
 		} {
-			if id, err := next(); !errors.Is(err, ErrClosed) {
-				t.Errorf("after Close: %d, %v", id, err)
-			}
+			wantErr(t, errOf(next()), ErrClosed, "after Close")
 		}
 		if err := g.Close(); err != nil || len(f.released) != 1 {
 			t.Errorf("a second Close: %v, released %d times", err, len(f.released))

@@ -124,9 +124,7 @@ func TestIDUnmarshalJSON(t *testing.T) {
 	}
 	// Not JSON, and so not what encoding/json passes on.
 	for _, text := range []string{"", `"`, `"1`, `1"`} {
-		if err := new(snowfence.ID).UnmarshalJSON([]byte(text)); !errors.Is(err, snowfence.ErrInvalidID) {
-			t.Errorf("%s: %v", text, err)
-		}
+		wantErr(t, new(snowfence.ID).UnmarshalJSON([]byte(text)), snowfence.ErrInvalidID, "%s", text)
 	}
 }
 

@@ -61,9 +61,7 @@ func checkNoInternal(t *testing.T, dir string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	if files == 0 {
 		t.Errorf("module %s has no Go files", dir)
 	}

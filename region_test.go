@@ -271,7 +271,5 @@ func TestRegionsOfNeighbors(t *testing.T) {
 	if x, err := Meet(all, last); err != nil || x == nil {
 		t.Errorf("the last tick: %+v, %v", x, err)
 	}
-	if r, err := RegionOf(Layout{}, NodeRange{}); !errors.Is(err, ErrInvalidLayout) {
-		t.Errorf("no layout: %+v, %v", r, err)
-	}
+	wantErr(t, errOf(RegionOf(Layout{}, NodeRange{})), ErrInvalidLayout, "no layout")
 }

@@ -249,9 +249,7 @@ func TestTag(t *testing.T) {
 			}
 		}
 		for _, tag := range []int64{-1, 1024} {
-			if _, err := s.Tag(1, tag); !errors.Is(err, ErrInvalidID) {
-				t.Errorf("%s: tag %d: %v", spec, tag, err)
-			}
+			wantErr(t, errOf(s.Tag(1, tag)), ErrInvalidID, "%s: tag %d", spec, tag)
 			before := g.cur.Load().word.Load()
 			_, err := g.NextFor(t.Context(), tag)
 			if !errors.Is(err, ErrInvalidID) || g.cur.Load().word.Load() != before {
@@ -267,12 +265,8 @@ func TestTag(t *testing.T) {
 			t.Errorf("%s: an ID of the old secret: %+v, %v", spec, p, err)
 		}
 	}
-	if _, err := testScheme("twitter").Tag(1, 0); !errors.Is(err, ErrInvalidID) {
-		t.Errorf("without a tag field: %v", err)
-	}
-	if _, err := testScheme("time=40,tag=3").Tag(1<<43, 0); !errors.Is(err, ErrInvalidID) {
-		t.Errorf("an ID of another layout: %v", err)
-	}
+	wantErr(t, errOf(testScheme("twitter").Tag(1, 0)), ErrInvalidID, "without a tag field")
+	wantErr(t, errOf(testScheme("time=40,tag=3").Tag(1<<43, 0)), ErrInvalidID, "an ID of another layout")
 }
 
 func TestRangesWithin(t *testing.T) {

@@ -39,12 +39,8 @@ func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 			t.Errorf("%+v: %v, want %v", c.p, err, c.want)
 		}
 	}
-	if _, err := testScheme("drift").Decode(-1); !errors.Is(err, ErrInvalidID) {
-		t.Errorf("a negative ID under 63 bits: %v", err)
-	}
-	if _, err := testScheme("time=20,seq=4").Decode(1 << 24); !errors.Is(err, ErrInvalidID) {
-		t.Errorf("an ID with more bits than the layout: %v", err)
-	}
+	wantErr(t, errOf(testScheme("drift").Decode(-1)), ErrInvalidID, "a negative ID under 63 bits")
+	wantErr(t, errOf(testScheme("time=20,seq=4").Decode(1<<24)), ErrInvalidID, "an ID with more bits than the layout")
 }
 
 // Nodes that differ only in their highest bits make different IDs, for
@@ -80,9 +76,7 @@ func TestNode(t *testing.T) {
 		t.Errorf("Node(113) = %d, %v", n, err)
 	}
 	for _, parts := range [][]int64{{}, {32, 0}, {0, 32}, {-1, 0}, {1, 2, 3}, {1024}, {-1}} {
-		if _, err := s.Node(parts...); !errors.Is(err, ErrInvalidID) {
-			t.Errorf("Node(%v): %v", parts, err)
-		}
+		wantErr(t, errOf(s.Node(parts...)), ErrInvalidID, "Node(%v)", parts)
 	}
 }
 
@@ -213,9 +207,7 @@ func TestNodeZeroAlone(t *testing.T) {
 	zero := NodeRange{0, 1}
 	s := testScheme("twitter")
 	one := must(s.Compose(Parts{Tick: 5, Node: 1}))
-	if _, err := s.Check(one, &CheckOptions{Nodes: zero}); err == nil {
-		t.Error("an ID of node 1 passes as one of node 0")
-	}
+	fails(t, errOf(s.Check(one, &CheckOptions{Nodes: zero})), "an ID of node 1 passes as one of node 0")
 	l := s.Layout()
 	a, b := must(RegionOf(l, zero)), must(RegionOf(l, NodeRange{1, 1024}))
 	none, err := Meet(a, b)

@@ -119,9 +119,7 @@ func TestSpecificationOfFields(t *testing.T) {
 		t.Errorf("%s is not what the code makes: go test -run %s -write . (%v, %v)", name, t.Name(), err, readErr)
 	}
 	for _, spec := range v.Invalid {
-		if l, err := snowfence.ParseLayout(spec); err == nil {
-			t.Errorf("%q is the layout %s", spec, l)
-		}
+		fails(t, errOf(snowfence.ParseLayout(spec)), "%q is the layout", spec)
 	}
 }
 

@@ -80,9 +80,7 @@ func TestSpecificationOfLayouts(t *testing.T) {
 			[]any{c.Canonical, c.EpochNs, c.TickNs, c.Fields, c.First, c.Last, c.Cipher})
 	}
 	for _, spec := range v.Invalid {
-		if l, err := snowfence.ParseLayout(spec); err == nil {
-			t.Errorf("%q is the layout %s", spec, l)
-		}
+		fails(t, errOf(snowfence.ParseLayout(spec)), "%q is the layout", spec)
 	}
 }
 
@@ -152,9 +150,7 @@ func TestSpecificationOfIDs(t *testing.T) {
 		t.Errorf("%d published IDs", published)
 	}
 	for _, c := range v.Refused {
-		if p, err := scheme(t, c.Layout, c.Secrets).Decode(snowfence.ID(number(c.ID))); err == nil {
-			t.Errorf("%s: %s is %+v", c.Layout, c.ID, p)
-		}
+		fails(t, errOf(scheme(t, c.Layout, c.Secrets).Decode(snowfence.ID(number(c.ID)))), "%s: %s", c.Layout, c.ID)
 	}
 }
 
@@ -196,9 +192,7 @@ func TestSpecificationOfTexts(t *testing.T) {
 		}
 	}
 	for _, name := range v.BadPrefixes {
-		if _, err := public.NewPrefix(name, snowfence.Hex); err == nil {
-			t.Errorf("the prefix %q", name)
-		}
+		fails(t, errOf(public.NewPrefix(name, snowfence.Hex)), "the prefix %q", name)
 	}
 }
 
@@ -358,3 +352,12 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

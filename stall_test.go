@@ -112,9 +112,7 @@ func TestStallSchedules(t *testing.T) {
 				s.c.clock(advance, sc.time...)
 				made := s.c.run(choices)
 				onStall.Store(nil)
-				if err := s.g.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, s.g.Close())
 				synctest.Wait()
 				s.check(t)
 				if t.Failed() {
@@ -185,9 +183,7 @@ func TestStalledBeforeTheLastPosition(t *testing.T) {
 			if !*came || first != want || second != want+1 {
 				t.Errorf("%+v: came there: %t; %d and %d", c, *came, first, second)
 			}
-			if !errors.Is(err, ErrExhausted) {
-				t.Errorf("%+v: the third ID of a tick with two is %d, %v", c, third, err)
-			}
+			wantErr(t, err, ErrExhausted, "%+v: the third ID of a tick with two is %d", c, third)
 		})
 	}
 }
@@ -279,9 +275,7 @@ var roles = map[string]func(s *scene, p *player){
 	"revoke":  func(s *scene, _ *player) { s.l.revoke() },
 	"ask":     func(s *scene, _ *player) { s.ask() },
 	"Close": func(s *scene, p *player) {
-		if err := s.g.Close(); err != nil {
-			s.c.t.Error(err)
-		}
+		noError(s.c.t, s.g.Close())
 		p.through = true // the successor is only there to use what was given back
 		next, err := New(Config{Fence: s.l, MaxWait: -1, Lead: 3})
 		if err != nil {
@@ -293,9 +287,7 @@ var roles = map[string]func(s *scene, p *player){
 				s.heirs = append(s.heirs, id)
 			}
 		}
-		if err := next.Close(); err != nil {
-			s.c.t.Error(err)
-		}
+		noError(s.c.t, next.Close())
 	},
 }
 

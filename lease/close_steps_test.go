@@ -123,9 +123,7 @@ func TestGiveBackWaitsForTheStore(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if err := c.do(ctx, g, grant); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: %v", name, err)
-			}
+			wantErr(t, c.do(ctx, g, grant), context.DeadlineExceeded, "%s", name)
 			synctest.Wait()
 			if r := g.record(5); r != was || unpinned != 0 {
 				t.Errorf("%s: %+v became %+v; the store was let go of %d times", name, was, r, unpinned)
@@ -178,9 +176,7 @@ func TestUnusedPartOfAGrant(t *testing.T) {
 		if r := g.record(5); r.Holder != "" || r.Until != c.until(was) {
 			t.Errorf("%s: %+v became %+v", name, was, r)
 		}
-		if _, err := g.l.Grant(over(t), 0); !errors.Is(err, ErrEnded) {
-			t.Errorf("%s: after the end: %v", name, err)
-		}
+		wantErr(t, errOf(g.l.Grant(over(t), 0)), ErrEnded, "%s: after the end", name)
 	}
 }
 

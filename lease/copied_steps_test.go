@@ -163,9 +163,7 @@ func TestCopiedLeaseGivesNothingBack(t *testing.T) {
 		grant, _ := g.l.Held(0)
 		d := g.again(w, 2)
 		was := g.record(grant.Node)
-		if err := end(d, grant); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		wantErr(t, end(d, grant), nil, "%s", name)
 		if got := g.record(grant.Node); got != was {
 			t.Errorf("%s: a copy wrote %+v over %+v", name, got, was)
 		}

@@ -35,9 +35,7 @@ func TestHints(t *testing.T) {
 			if err == nil {
 				err = l.Close()
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			noError(t, err)
 		}
 
 		_, err := open(nil)
@@ -63,9 +61,7 @@ func TestHints(t *testing.T) {
 			}))
 		works(open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}}))
 		works(open(nil)) // more are leasable, and Within is widened
-		if err := holder.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, holder.Close())
 
 		other := scheme(snowfence.MustLayout("sonyflake"))
 		_, err = lease.Open(t.Context(), st, "orders", other, nil)
@@ -97,12 +93,8 @@ func TestFenceHint(t *testing.T) {
 	s := must(snowfence.NewScheme(snowfence.Default()))
 	l := must(lease.Open(t.Context(), store.NewMemory(), "default", s, &lease.Options{Create: true}))
 	g := must(snowfence.New(snowfence.Config{Fence: l}))
-	if _, err := g.Next(context.Background()); err != nil {
-		t.Error(err)
-	}
-	if err := errors.Join(g.Close(), l.Close()); err != nil {
-		t.Error(err)
-	}
+	must(g.Next(context.Background()))
+	noError(t, errors.Join(g.Close(), l.Close()))
 }
 
 func layoutOf(t *testing.T, st store.Store, namespace string) string {

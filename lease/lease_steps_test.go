@@ -65,9 +65,7 @@ func TestGrantFromMemory(t *testing.T) {
 	if grant, err := g.l.Grant(over(t), last); err != nil || grant.Until != last+1 {
 		t.Errorf("the last tick: %+v, %v", grant, err)
 	}
-	if _, err := g.l.Grant(over(t), last+1); !errors.Is(err, snowfence.ErrLifetime) {
-		t.Errorf("past the last tick: %v", err)
-	}
+	wantErr(t, errOf(g.l.Grant(over(t), last+1)), snowfence.ErrLifetime, "past the last tick")
 	g.l.use.cur = nil
 	if s := g.l.Status(); s.Held || !errors.Is(s.Trouble, errSilent) {
 		t.Errorf("nothing is held: %+v", s)
@@ -83,9 +81,7 @@ func TestOneGeneratorAtATime(t *testing.T) {
 	g := holding(t)
 	unbind, err := g.l.Bind(func() int64 { return 0 })
 	g.must(err)
-	if _, err := g.l.Bind(func() int64 { return 0 }); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("a second generator: %v", err)
-	}
+	wantErr(t, errOf(g.l.Bind(func() int64 { return 0 })), snowfence.ErrBound, "a second generator")
 	unbind()
 	unbind, err = g.l.Bind(func() int64 { return 0 })
 	g.must(err)

@@ -137,9 +137,7 @@ func TestKeepAll(t *testing.T) {
 				t.Errorf("the next lease asked for the node %v", r.Prefer)
 			}
 		}
-		if err := lease.ShutdownAll(t.Context(), all); err != nil {
-			t.Error(err)
-		}
+		noError(t, lease.ShutdownAll(t.Context(), all))
 		if all, err := lease.Keep(t.Context(), d, "n", d.scheme, 4, nil); !errors.Is(err, lease.ErrTaken) ||
 			len(all) != 0 || d.held() != 0 {
 			t.Errorf("four of three: %v, %v; %d are held", all, err, d.held())

@@ -169,3 +169,12 @@ func (g *stage) tick(later time.Duration) int64 {
 
 // must returns the result of a call that has to work.
 func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

@@ -28,9 +28,7 @@ func TestDamagedTickets(t *testing.T) {
 // A server without a scheme is an error of each call, and no panic.
 func TestServerWithoutAScheme(t *testing.T) {
 	w := newTicketWorld(t)
-	if l, err := Serve(w.st, nil, nil).Acquire(t.Context(), "n", wire.Request{Attempt: rand.Text()}); err == nil {
-		t.Errorf("it leased %+v", l)
-	}
+	fails(t, errOf(Serve(w.st, nil, nil).Acquire(t.Context(), "n", wire.Request{Attempt: rand.Text()})), "it leased")
 }
 
 // Who does not wait is told at once that all nodes are taken.

@@ -27,19 +27,15 @@ func TestLabelsDoNotCommandTerminals(t *testing.T) {
 			t.Errorf("%q is plain", text)
 		}
 		o := &lease.Options{Label: text}
-		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("a lease of %q: %v", text, err)
-		}
+		wantErr(t, errOf(lease.Open(t.Context(), st, "default", s, o)), lease.ErrInvalid, "a lease of %q", text)
 		if _, err := lease.Serve(st, s, nil).Acquire(t.Context(), "default",
 			wire.Request{Label: text}); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a ticket of %q: %v", text, err)
 		}
-		if _, err := scope.Namespaces(st).Veto(t.Context(), "default", 3, text); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("a veto because of %q: %v", text, err)
-		}
-		if _, err := scope.Namespaces(st).Create(t.Context(), "a"+text, s, nil); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("a namespace %q: %v", "a"+text, err)
-		}
+		wantErr(t, errOf(scope.Namespaces(st).Veto(t.Context(), "default", 3, text)), lease.ErrInvalid,
+			"a veto because of %q", text)
+		wantErr(t, errOf(scope.Namespaces(st).Create(t.Context(), "a"+text, s, nil)), lease.ErrInvalid,
+			"a namespace %q", "a"+text)
 	}
 	for _, text := range []string{"", "Zürich, 東京 №1 ☃", "a\u200db", "host/12 (a b)"} {
 		if !store.Plain(text) {

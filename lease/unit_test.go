@@ -75,21 +75,14 @@ func TestUnitsOfANamespace(t *testing.T) {
 		"a part of one":   {Unit: 4, Nodes: snowfence.NodeRange{From: 2, Until: 8}},
 		"and at the end":  {Unit: 4, Nodes: snowfence.NodeRange{From: 4, Until: 9}},
 	} {
-		if _, err := op.Create(t.Context(), "other", s, &o); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%s: created: %v", name, err)
-		}
-		if _, err := op.Change(t.Context(), "default", nil, &o); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%s: changed: %v", name, err)
-		}
+		wantErr(t, errOf(op.Create(t.Context(), "other", s, &o)), lease.ErrInvalid, "%s: created", name)
+		wantErr(t, errOf(op.Change(t.Context(), "default", nil, &o)), lease.ErrInvalid, "%s: changed", name)
 		smaller := newScheme(t, "time=41,node=1,seq=3,epoch=1999-01-01,tick=1ms")
-		if _, err := op.Change(t.Context(), "default", smaller, nil); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("a layout with fewer nodes: %v", err)
-		}
+		wantErr(t, errOf(op.Change(t.Context(), "default", smaller, nil)), lease.ErrInvalid,
+			"a layout with fewer nodes")
 	}
 	o := &scope.NamespaceOptions{Unit: 8}
-	if _, err := op.Create(t.Context(), "default", s, o); !errors.Is(err, lease.ErrExists) {
-		t.Errorf("created with another unit: %v", err)
-	}
+	wantErr(t, errOf(op.Create(t.Context(), "default", s, o)), lease.ErrExists, "created with another unit")
 	before := must(op.Show(t.Context(), "default"))
 	if ns, err := op.Change(t.Context(), "default", nil, &scope.NamespaceOptions{Unit: 4}); err != nil ||
 		ns.Generation != before.Generation || ns.Unit != 4 {
@@ -107,13 +100,9 @@ func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
 	}
 	node := int64(4)
 	o := &lease.Options{Node: &node}
-	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
-		t.Errorf("a unit with a veto: %v", err)
-	}
+	wantErr(t, errOf(lease.Open(t.Context(), st, "default", s, o)), lease.ErrVetoed, "a unit with a veto")
 	to := &scope.NamespaceOptions{Unit: 1}
-	if _, err := op.Change(t.Context(), "default", nil, to); !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("with a veto: %v", err)
-	}
+	wantErr(t, errOf(op.Change(t.Context(), "default", nil, to)), lease.ErrRefused, "with a veto")
 	must(op.Veto(t.Context(), "default", 5, ""))
 	fewer := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}}
 	must(op.Change(t.Context(), "default", nil, fewer))
@@ -125,16 +114,13 @@ func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
 		t.Errorf("functions in node 9: %+v", rs)
 	}
 	for _, node := range []int64{8, 9} {
-		if _, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node}); err == nil {
-			t.Errorf("node %d can be leased, and functions have node 9", node)
-		}
+		fails(t, errOf(lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node})),
+			"node %d can be leased, and functions have node 9", node)
 	}
 	if _, err := op.Veto(t.Context(), "default", 8, ""); err != nil { // of the unit, and not of node 9
 		t.Fatal(err)
 	}
-	if _, err := op.Change(t.Context(), "default", nil, to); !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("with functions: %v", err)
-	}
+	wantErr(t, errOf(op.Change(t.Context(), "default", nil, to)), lease.ErrRefused, "with functions")
 	must(op.RetireFunctions(t.Context(), "default", 9))
 	if ns, err := op.Change(t.Context(), "default", nil, to); err != nil || ns.Unit != 1 {
 		t.Errorf("without: %+v, %v", ns, err)

@@ -174,9 +174,7 @@ func TestFromParts(t *testing.T) {
 			t.Errorf("%v: got %d, %v, want %d %q", c.parts, n, err, c.want, c.says)
 		}
 	}
-	if _, err := Find(t.Context(), s, fails); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("what the source said is lost: %v", err)
-	}
+	tests.WantErr(t, tests.ErrOf(Find(t.Context(), s, fails)), context.DeadlineExceeded, "what the source said is lost")
 }
 
 func TestSourceNumber(t *testing.T) {

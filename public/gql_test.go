@@ -2,12 +2,12 @@ package public_test
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/public"
 )
 
@@ -52,9 +52,7 @@ func TestGraphQL(t *testing.T) {
 	} {
 		err := v.to.UnmarshalGQL(v.from)
 		if v.want == "" {
-			if !errors.Is(err, snowfence.ErrInvalidID) {
-				t.Errorf("%T from %v: %v", v.to, v.from, err)
-			}
+			tests.WantErr(t, err, snowfence.ErrInvalidID, "%T from %v", v.to, v.from)
 			continue
 		}
 		var out strings.Builder

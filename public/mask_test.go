@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/draw"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/public"
 )
 
@@ -60,9 +61,7 @@ func TestMask(t *testing.T) {
 	if err := out.Other.Scan(int64(77)); err != nil || out.Other != 77 {
 		t.Errorf("scanned %d, %v", int64(out.Other), err)
 	}
-	if err := out.ID.UnmarshalText([]byte("not an ID!")); !errors.Is(err, snowfence.ErrInvalidID) {
-		t.Error(err)
-	}
+	tests.WantErr(t, out.ID.UnmarshalText([]byte("not an ID!")), snowfence.ErrInvalidID, "")
 }
 
 // %d of a masked ID wrote the private ID, so a log showed what the type is
@@ -105,9 +104,7 @@ func TestPrefixThatIsNotReady(t *testing.T) {
 		json.Marshaler
 		fmt.Stringer
 	}{"zero prefix": public.ID[unset](2083727055179621056), "nil mask": public.ID[unmasked](2083727055179621056)} {
-		if _, err := id.MarshalJSON(); !errors.Is(err, snowfence.ErrKey) {
-			t.Errorf("%s: %v", name, err)
-		}
+		tests.WantErr(t, tests.ErrOf(id.MarshalJSON()), snowfence.ErrKey, "%s", name)
 		for _, text := range []string{fmt.Sprintf("%d %x %v %s", id, id, id, id), id.String()} {
 			if !strings.HasPrefix(text, "!(") || strings.Contains(text, "2083727055179621056") {
 				t.Errorf("%s writes %s", name, text)
@@ -115,9 +112,7 @@ func TestPrefixThatIsNotReady(t *testing.T) {
 		}
 	}
 	var u public.ID[unmasked]
-	if err := u.UnmarshalText([]byte("usr_1")); !errors.Is(err, snowfence.ErrInvalidID) {
-		t.Error(err)
-	}
+	tests.WantErr(t, u.UnmarshalText([]byte("usr_1")), snowfence.ErrInvalidID, "")
 }
 
 // A check character finds what a mask cannot: any other text is some ID,

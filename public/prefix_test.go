@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/draw"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/public"
 )
 
@@ -189,9 +190,7 @@ func TestTypedIDs(t *testing.T) {
 	if value, err := id.Value(); value != int64(math.MinInt64) || err != nil {
 		t.Errorf("got %v, %v", value, err)
 	}
-	if err := id.Scan(nil); !errors.Is(err, snowfence.ErrInvalidID) {
-		t.Errorf("NULL: %v", err)
-	}
+	tests.WantErr(t, id.Scan(nil), snowfence.ErrInvalidID, "NULL")
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("made", "order", OrderID(31))
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("made", "order", OrderID(31))

@@ -85,9 +85,7 @@ func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {
 			}
 			a.Close()
 			alone := openAny(t, all[0])
-			if _, err := alone.from.take(t.Context(), 1, 1); err != nil {
-				t.Errorf("the only store is slow: %v", err)
-			}
+			wantErr(t, errOf(alone.from.take(t.Context(), 1, 1)), nil, "the only store is slow")
 			alone.Close()
 			time.Sleep(time.Hour) // what was asked ends
 		})

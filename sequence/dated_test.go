@@ -46,14 +46,10 @@ func TestPeriodOfAnotherSize(t *testing.T) {
 	for period, want := range map[int64]error{
 		98: ErrPeriod, 2098: nil, 2099: nil, 209811: ErrPeriod, 20981122: ErrPeriod,
 	} {
-		if got, err := j.s.Reserve(j.ctx, period, 1); !errors.Is(err, want) {
-			t.Errorf("%d: %+v, %v", period, got, err)
-		}
+		wantErr(t, errOf(j.s.Reserve(j.ctx, period, 1)), want, "%d", period)
 	}
 	j.set(t, "2099-11-22T12:00:00Z")
-	if got, err := j.s.Reserve(j.ctx, 2100, 1); !errors.Is(err, ErrEnded) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	wantErr(t, errOf(j.s.Reserve(j.ctx, 2100, 1)), ErrEnded, "")
 }
 
 // By name come exactly so many numbers, of any earlier period and of the
@@ -70,9 +66,7 @@ func TestSerialsByName(t *testing.T) {
 		for n := int64(1); n <= 4; n += 3 {
 			got, err := j.s.Reserve(j.ctx, period, n)
 			if want != nil {
-				if !errors.Is(err, want) {
-					t.Errorf("%d: %+v, %v", period, got, err)
-				}
+				wantErr(t, err, want, "%d: %+v", period, got)
 				continue
 			}
 			if err != nil || got.Period != period || got.Count != n || got.First != n/4+1 {
@@ -123,9 +117,7 @@ func TestOpenOfTheOtherKind(t *testing.T) {
 	if _, err := OpenDated(j.ctx, st, name, nil); !errors.Is(err, ErrDated) || st.pins != 1 {
 		t.Errorf("%v, %d pins", err, st.pins)
 	}
-	if _, err := Periods(j.ctx, st, name); !errors.Is(err, ErrDated) {
-		t.Error(err)
-	}
+	wantErr(t, errOf(Periods(j.ctx, st, name)), ErrDated, "")
 }
 
 func TestSerialsThatAreRefused(t *testing.T) {
@@ -167,9 +159,7 @@ func TestSerialThatWaitsOverMidnight(t *testing.T) {
 			cancel()
 			return errFault
 		}, nil)
-		if r, err := j.s.Reserve(ctx, 0, 999); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %+v, %v", mode, r, err)
-		}
+		wantErr(t, errOf(j.s.Reserve(ctx, 0, 999)), context.Canceled, "%s", mode)
 	}
 }
 
@@ -224,9 +214,7 @@ func TestPeriodsEnd(t *testing.T) {
 	} {
 		wantErr(t, Create(t.Context(), st, name, d), lease.ErrExists, "created again with another %s", what)
 	}
-	if err := Create(t.Context(), st, name, Definition{Pattern: "{yy}{n:1}", Zone: "UTC"}); err != nil {
-		t.Errorf("created again alike: %v", err)
-	}
+	wantErr(t, Create(t.Context(), st, name, Definition{Pattern: "{yy}{n:1}", Zone: "UTC"}), nil, "created again alike")
 }
 
 // Two calls find at once that a period has begun: one of them begins it,
@@ -390,9 +378,7 @@ func TestPeriodFarFromTheStoresClock(t *testing.T) {
 		noError(t, Create(ctx, st, name, Definition{Pattern: daily}))
 		s := must(OpenDated(ctx, st, name, nil))
 		short, cancel := context.WithTimeout(ctx, time.Second)
-		if got, err := s.Next(short); !errors.Is(err, want) {
-			t.Errorf("%s: %+v, %v", at, got, err)
-		}
+		wantErr(t, errOf(s.Next(short)), want, "%s", at)
 		cancel()
 		_ = s.Close()
 	}
@@ -456,8 +442,6 @@ func TestPartsThatAreShownOnly(t *testing.T) {
 		"2026-5-03-31-0057", "2026-4-13-31-0056", "2026-4-03-32-0057", "2026-4-00-31-0051", "2026-?-??-??-007?",
 		"2026-4-03-31-0059",
 	} {
-		if got, err := read(text); err == nil {
-			t.Errorf("%s is read as %+v", text, got)
-		}
+		fails(t, errOf(read(text)), "%s is read as", text)
 	}
 }

@@ -124,9 +124,7 @@ func TestFuncTakesNothingAhead(t *testing.T) {
 			if a, b, c := <-firsts, <-firsts, <-firsts; a+b+c != 3*5+3*3*400_000 {
 				t.Errorf("ranges from %d, %d and %d", a, b, c)
 			}
-			if _, err := s.TryNext(); !errors.Is(err, ErrNotReady) {
-				t.Error(err)
-			}
+			wantErr(t, errOf(s.TryNext()), ErrNotReady, "")
 			k.set(func() { k.asked, k.left = nil, 1_000_000 })
 			for range 20 {
 				if n, err := s.Next(t.Context()); err != nil {

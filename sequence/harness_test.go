@@ -271,6 +271,9 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 // noError ends the test at an error.
 var noError = tests.NoError
 
+// fails reports a call without an error.
+var fails = tests.Fails
+
 // errOf returns the error of a call that has to fail.
 func errOf[T any](_ T, err error) error { return err }
 

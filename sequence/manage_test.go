@@ -122,9 +122,7 @@ func TestNoSequence(t *testing.T) {
 		"Change":  Update(t.Context(), st, name, Changes{MinRange: 1}),
 		"Confirm": Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}),
 	} {
-		if !errors.Is(err, ErrNoSequence) {
-			t.Errorf("%s: %v", call, err)
-		}
+		wantErr(t, err, ErrNoSequence, "%s", call)
 	}
 	if r := st.record(t, name); r.Nonce != "" {
 		t.Errorf("something was written: %+v", r)

@@ -88,9 +88,7 @@ func TestTakeDuringAConfirmation(t *testing.T) {
 	for what, change := range map[string]func(j *diary){
 		"confirmed": func(j *diary) { j.confirms(Confirmation{Floor: new(int64(50))}) },
 		"changed": func(j *diary) {
-			if err := Update(j.ctx, j.st, name, Changes{Max: new(int64(500))}); err != nil {
-				t.Error(err)
-			}
+			noError(t, Update(j.ctx, j.st, name, Changes{Max: new(int64(500))}))
 		},
 	} {
 		j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
@@ -117,9 +115,7 @@ func TestTakeDuringAConfirmation(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	j.takes(j.s, "20261122-001")
 	j.st.fail(nil, first("add", nil, func() {
-		if err := Delete(j.ctx, j.st, name); err != nil {
-			t.Error(err)
-		}
+		noError(t, Delete(j.ctx, j.st, name))
 	}))
 	j.refuses(j.s, ErrNoSequence)
 }
@@ -186,9 +182,7 @@ func TestPeriodThatWentBackStopsWhatOthersTook(t *testing.T) {
 		j.takesIn(j.s, yesterday, "20261121-002")
 		j.puts(was)
 		sees := func() {
-			if got, err := j.s.Reserve(j.ctx, yesterday, 1); !errors.Is(err, ErrRolledBack) {
-				t.Errorf("%s: the period that went back: %+v, %v", mode, got, err)
-			}
+			wantErr(t, errOf(j.s.Reserve(j.ctx, yesterday, 1)), ErrRolledBack, "%s: the period that went back", mode)
 		}
 		if mode == Fast {
 			sees()
@@ -233,9 +227,7 @@ func TestPeriodThatWentBackIsRemembered(t *testing.T) {
 		"it cannot be read": func(*diary) func(string) error { return first("get", errFault) },
 		"it was changed": func(j *diary) func(string) error {
 			return first("add", nil, func() {
-				if err := Update(j.ctx, j.st, name, Changes{MaxRange: 5000}); err != nil {
-					t.Error(err)
-				}
+				noError(t, Update(j.ctx, j.st, name, Changes{MaxRange: 5000}))
 			})
 		},
 	} {
@@ -414,9 +406,8 @@ func TestConfirmWithAWrongClock(t *testing.T) {
 	create(t, store.NewMemory(), Definition{})
 	plain := newShaky()
 	create(t, plain, Definition{})
-	if err := Confirm(j.ctx, &punctual{Store: plain, now: time.Unix(0, 0)}, name, c); err != nil {
-		t.Errorf("a plain sequence has no periods: %v", err)
-	}
+	wantErr(t, Confirm(j.ctx, &punctual{Store: plain, now: time.Unix(0, 0)}, name, c), nil,
+		"a plain sequence has no periods")
 }
 
 func TestShowPeriods(t *testing.T) {
@@ -460,16 +451,10 @@ func TestShowPeriods(t *testing.T) {
 	show(20261124, 500, 50)
 	j.set(t, "2026-11-25T12:00:00Z")
 	show(20261125, 10, 99)
-	if _, err := Periods(j.ctx, j.st, "nothing"); !errors.Is(err, ErrNoSequence) {
-		t.Error(err)
-	}
-	if _, err := Periods(j.ctx, listless{j.st}, name); !errors.Is(err, errFault) {
-		t.Error(err)
-	}
+	wantErr(t, errOf(Periods(j.ctx, j.st, "nothing")), ErrNoSequence, "")
+	wantErr(t, errOf(Periods(j.ctx, listless{j.st}, name)), errFault, "")
 	j.st.fail(first("identity", errFault), nil)
-	if _, err := Periods(j.ctx, j.st, name); !errors.Is(err, errFault) {
-		t.Error(err)
-	}
+	wantErr(t, errOf(Periods(j.ctx, j.st, name)), errFault, "")
 	j.st.fail(func(op string) error {
 		if op == "get" {
 			j.st.fail(always("get", errFault), nil)
@@ -501,7 +486,5 @@ func TestUnknownZoneOfARecord(t *testing.T) {
 	noError(t, Update(t.Context(), st, name, Changes{AfterFailover: new(int64(5))}))
 	st.become("promoted")
 	wantErr(t, errOf(OpenDated(t.Context(), st, name, nil)), lease.ErrInvalid, "numbers cannot be skipped")
-	if err := Delete(t.Context(), st, name); err != nil {
-		t.Errorf("it can be deleted all the same: %v", err)
-	}
+	wantErr(t, Delete(t.Context(), st, name), nil, "it can be deleted all the same")
 }

@@ -54,12 +54,8 @@ func TestReaderReadsWhatPatternsWrite(t *testing.T) {
 	} {
 		read := tests.Must(sequence.Definition{Pattern: pattern}.Reader())
 		for _, text := range texts {
-			if got, err := read(text); err == nil {
-				t.Errorf("%s: %q is %+v", pattern, text, got)
-			}
+			tests.Fails(t, tests.ErrOf(read(text)), "%s: %q", pattern, text)
 		}
 	}
-	if _, err := (sequence.Definition{}).Reader(); err == nil {
-		t.Error("a plain sequence has texts")
-	}
+	tests.Fails(t, tests.ErrOf((sequence.Definition{}).Reader()), "a plain sequence has texts")
 }

@@ -24,9 +24,7 @@ func TestNames(t *testing.T) {
 			"Create": Create(t.Context(), st, bad, Definition{}), "Delete": Delete(t.Context(), st, bad),
 			"Show": show, "Open": opened,
 		} {
-			if !errors.Is(err, lease.ErrInvalid) {
-				t.Errorf("%s(%q): %v", call, bad, err)
-			}
+			wantErr(t, err, lease.ErrInvalid, "%s(%q)", call, bad)
 		}
 	}
 }

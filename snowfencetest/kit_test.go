@@ -76,9 +76,7 @@ func TestClockIsTheTests(t *testing.T) {
 		t.Errorf("after a step back it is %v", k.Now())
 	}
 	k.Advance(k.Scheme().Layout().EndOfLife().Sub(k.Now()) + 2*time.Hour)
-	if _, err := k.Next(t.Context()); !errors.Is(err, snowfence.ErrLifetime) {
-		t.Errorf("after the end of the layout: %v", err)
-	}
+	tests.WantErr(t, tests.ErrOf(k.Next(t.Context())), snowfence.ErrLifetime, "after the end of the layout")
 }
 
 func TestFaults(t *testing.T) {
@@ -109,9 +107,7 @@ func TestFaults(t *testing.T) {
 					if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 						t.Errorf("Next: %v", err)
 					}
-					if _, err := k.TryNext(); !errors.Is(err, c.want) {
-						t.Errorf("TryNext: %v", err)
-					}
+					tests.WantErr(t, tests.ErrOf(k.TryNext()), c.want, "TryNext")
 				}
 				k.Restore()
 				for range 5 {
@@ -129,13 +125,9 @@ func TestFaults(t *testing.T) {
 func TestSequenceIsThereAgainWithTheNextTick(t *testing.T) {
 	k := snowfencetest.New(t, 4)
 	k.SequenceFull()
-	if _, err := k.TryNext(); !errors.Is(err, snowfence.ErrExhausted) {
-		t.Error(err)
-	}
+	tests.WantErr(t, tests.ErrOf(k.TryNext()), snowfence.ErrExhausted, "")
 	k.Advance(time.Millisecond)
-	if _, err := k.TryNext(); err != nil {
-		t.Error(err)
-	}
+	tests.Must(k.TryNext())
 	if n, err := k.Fill(t.Context(), make([]snowfence.ID, 10000)); err != nil {
 		t.Errorf("%d, %v: the clock stands still after Advance", n, err)
 	}
@@ -168,9 +160,7 @@ func TestSynctest(t *testing.T) {
 		wg.Wait()
 		k.StoreUnreachable()
 		time.Sleep(16 * time.Second)
-		if _, err := k.Next(t.Context()); !errors.Is(err, snowfence.ErrFenced) {
-			t.Error(err)
-		}
+		tests.WantErr(t, tests.ErrOf(k.Next(t.Context())), snowfence.ErrFenced, "")
 		go func() {
 			time.Sleep(10 * time.Second)
 			k.Restore()
@@ -243,9 +233,7 @@ func TestOtherSchemes(t *testing.T) {
 			k := snowfencetest.NewFor(t, 1<<40+3, s)
 			k.ID()
 			k.SequenceFull()
-			if _, err := k.TryNext(); !errors.Is(err, snowfence.ErrExhausted) {
-				t.Error(err)
-			}
+			tests.WantErr(t, tests.ErrOf(k.TryNext()), snowfence.ErrExhausted, "")
 			k.Restore()
 			k.Advance(l.Tick)
 			k.ID()

@@ -17,16 +17,12 @@ func TestFileCheck(t *testing.T) {
 		noError(t, os.WriteFile(path+".new", []byte("x"), 0o600))
 		noError(t, os.Rename(path+".new", path))
 	}
-	if _, err := openFile(path); err == nil {
-		t.Error("a file that is not there was opened")
-	}
+	fails(t, errOf(openFile(path)), "a file that is not there was opened")
 	write()
 	f, err := openFile(path)
 	noError(t, err)
 	id := f.number
-	if err := f.checkFiles(files{}); err != nil {
-		t.Errorf("the same file: %v", err)
-	}
+	wantErr(t, f.checkFiles(files{}), nil, "the same file")
 	if again, err := openFile(path); err != nil || again.number != id {
 		t.Errorf("the same file has the identities %s and %s, %v", id, again.number, err)
 	}
@@ -58,9 +54,7 @@ func TestSides(t *testing.T) {
 	for _, suffix := range suffixes[1:] {
 		used, err := f.presentFiles()
 		noError(t, err)
-		if err := f.checkFiles(used); err != nil {
-			t.Errorf("nothing changed: %v", err)
-		}
+		wantErr(t, f.checkFiles(used), nil, "nothing changed")
 		noError(t, os.WriteFile(path+".new", nil, 0o600))
 		noError(t, os.Remove(path+suffix))
 		if err := f.checkFiles(used); !errors.Is(err, store.ErrReplaced) ||

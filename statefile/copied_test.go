@@ -56,8 +56,6 @@ func TestFileOnACopiedMachine(t *testing.T) {
 			t.Errorf("%s: the file is %q, and was %q", name, after, before)
 		}
 		kill(t, f)
-		if f, err := File(path, s, 3); !errors.Is(err, ErrUnusable) {
-			t.Errorf("%s: a later process: %v, %v", name, f, err)
-		}
+		wantErr(t, errOf(File(path, s, 3)), ErrUnusable, "%s: a later process", name)
 	}
 }

@@ -70,7 +70,5 @@ func TestCountsOfWrites(t *testing.T) {
 	state.writes = -1
 	path := filepath.Join(t.TempDir(), "node")
 	noError(t, os.WriteFile(path, state.encode(), 0o644))
-	if f, err := File(path, s, 3); !errors.Is(err, ErrUnusable) {
-		t.Errorf("written less than never: %v, %v", f, err)
-	}
+	wantErr(t, errOf(File(path, s, 3)), ErrUnusable, "written less than never")
 }

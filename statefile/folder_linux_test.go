@@ -63,9 +63,7 @@ func TestFolderSlowSync(t *testing.T) {
 	}()
 	f.writing()
 	all = append(all, take(t, g, 10)...)
-	if f, err := Folder(dir, s, firstNode); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("the node of a process that syncs: %v, %v", f, err)
-	}
+	wantErr(t, errOf(Folder(dir, s, firstNode)), snowfence.ErrBound, "the node of a process that syncs")
 	if other := openDir(t, dir, s, snowfence.NodeRange{}); other.state.node != 1 {
 		t.Errorf("another process has node %d", other.state.node)
 	}

@@ -53,12 +53,9 @@ func TestFolder(t *testing.T) {
 			t.Errorf("nodes %v: %v", nodes, err)
 		}
 	}
-	if _, err := Folder(filepath.Join(dir, "a", "b"), s, snowfence.NodeRange{}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a folder in a folder that is missing: %v", err)
-	}
-	if _, err := Folder(filepath.Join(dir, "0"), s, snowfence.NodeRange{}); err == nil {
-		t.Error("a file is no folder")
-	}
+	wantErr(t, errOf(Folder(filepath.Join(dir, "a", "b"), s, snowfence.NodeRange{})), os.ErrNotExist,
+		"a folder in a folder that is missing")
+	fails(t, errOf(Folder(filepath.Join(dir, "0"), s, snowfence.NodeRange{})), "a file is no folder")
 }
 
 // When all are taken, the error names the processes.
@@ -111,9 +108,7 @@ func TestFolderHasOneLayout(t *testing.T) {
 		f := openDir(t, dir, c.first, snowfence.NodeRange{}) // nothing is granted yet
 		for range 2 {
 			for _, nodes := range []snowfence.NodeRange{{}, {From: 1, Until: 2}} {
-				if _, err := Folder(dir, c.then, nodes); !errors.Is(err, ErrUnusable) {
-					t.Errorf("another layout or secret, nodes %v: %v", nodes, err)
-				}
+				wantErr(t, errOf(Folder(dir, c.then, nodes)), ErrUnusable, "another layout or secret, nodes %v", nodes)
 			}
 			kill(t, f)
 		}
@@ -169,18 +164,14 @@ func TestFolderThatIsBlocked(t *testing.T) {
 	}
 	noError(t, os.Mkdir(blocks, 0o755))
 	kill(t, openDir(t, dir, s, first)) // it was written before
-	if g, err := Open(dir); err == nil {
-		t.Errorf("a generator without a grant: %v", g)
-	}
+	fails(t, errOf(Open(dir)), "a generator without a grant")
 }
 
 // A lock of the folder that stays is reported.
 func TestFolderWaitsForTheFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder.lock")
 	lock := must(lockFile(path))
-	if _, err := lockWithin(path, 20*time.Millisecond); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("a folder that stays locked: %v", err)
-	}
+	wantErr(t, errOf(lockWithin(path, 20*time.Millisecond)), snowfence.ErrBound, "a folder that stays locked")
 	time.AfterFunc(50*time.Millisecond, func() { lock.Close() })
 	again := must(lockWithin(path, time.Hour))
 	again.Close()
@@ -202,16 +193,12 @@ func TestOpen(t *testing.T) {
 		time.Sleep(2 * time.Millisecond) // in the tick of its last ID, the node is ahead of the clock
 	}
 	checkIncreasing(t, all)
-	if _, err := Open(filepath.Join(dir, "a", "b")); err == nil {
-		t.Error("a folder in a folder that is missing")
-	}
+	fails(t, errOf(Open(filepath.Join(dir, "a", "b"))), "a folder in a folder that is missing")
 	g := must(Open(dir))
 	must(g.Next(t.Context()))
 	blocks := filepath.Join(dir, "0.new") // a folder where the next write begins
 	noError(t, os.Mkdir(blocks, 0o755))
-	if err := g.Close(); err == nil {
-		t.Error("a node is free, and the file does not say so")
-	}
+	fails(t, g.Close(), "a node is free, and the file does not say so")
 	noError(t, errors.Join(os.Remove(blocks), g.Shutdown(t.Context())))
 }
 

@@ -4,7 +4,6 @@ package statefile
 
 import (
 	"bufio"
-	"errors"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -26,9 +25,7 @@ func TestFolderStoppedProcessKeepsItsNode(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	must(bufio.NewReader(out).ReadString('\n'))
 	noError(t, cmd.Process.Signal(syscall.SIGSTOP))
-	if f, err := Folder(dir, s, firstNode); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("the node of a stopped process: %v, %v", f, err)
-	}
+	wantErr(t, errOf(Folder(dir, s, firstNode)), snowfence.ErrBound, "the node of a stopped process")
 	noError(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	openDir(t, dir, s, firstNode)

@@ -58,13 +58,9 @@ func TestFolderMovedAway(t *testing.T) {
 	first := open()
 	g := grant(t, first, 1000)
 	noError(t, os.Rename(dir, dir+".old"))
-	if _, err := first.Grant(t.Context(), g.Until); !errors.Is(err, ErrUnusable) {
-		t.Errorf("after the folder was moved: %v", err)
-	}
+	wantErr(t, errOf(first.Grant(t.Context(), g.Until)), ErrUnusable, "after the folder was moved")
 	grant(t, open(), 1)
-	if _, err := first.Grant(t.Context(), g.Until); !errors.Is(err, ErrUnusable) {
-		t.Errorf("beside another folder in its place: %v", err)
-	}
+	wantErr(t, errOf(first.Grant(t.Context(), g.Until)), ErrUnusable, "beside another folder in its place")
 }
 
 // A name that cannot be written into the lock is no name: nothing is
@@ -74,12 +70,8 @@ func TestLockThatCannotBeWritten(t *testing.T) {
 	writable := f.lock
 	defer writable.Close()
 	f.lock = must(os.Open(writable.Name()))
-	if g, err := f.Grant(t.Context(), 1); err == nil {
-		t.Errorf("granted %+v", g)
-	}
-	if _, err := os.Stat(f.path); err == nil {
-		t.Error("the state file was written")
-	}
+	fails(t, errOf(f.Grant(t.Context(), 1)), "granted")
+	fails(t, errOf(os.Stat(f.path)), "the state file was written")
 }
 
 // A lock that was only just made names nobody yet.

@@ -53,9 +53,7 @@ func TestSlicesOfOneFile(t *testing.T) {
 			t.Errorf("slice %v beside 0-15 and 16-40: %v, %v", n, g, err)
 		}
 	}
-	if g, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("all numbers beside slices: %v, %v", g, err)
-	}
+	wantErr(t, errOf(snowfence.New(snowfence.Config{Fence: f})), snowfence.ErrBound, "all numbers beside slices")
 	all := append(takeSome(a, 5000), takeSome(b, 9000)...)
 	if st, err := decodeState(must(os.ReadFile(path))); err != nil || listNumbers(st.slices) != "0-15,16-40" {
 		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
@@ -179,9 +177,7 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 			snowfence.Config{Fence: must(f.SequencePart(n.first, n.last)), Time: clock.now, Lead: lead, MaxWait: -1})
 		ids := takeSome(g, 2000)
 		numbersIn(t, s, ids, n.first, n.last)
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 		return ids
 	}
 	all := run(numbers{32, 63}, 1000)
@@ -191,18 +187,14 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 		!strings.Contains(err.Error(), "or take the slice 0-63, the whole sequence") {
 		t.Errorf("without its slice: %v", err)
 	}
-	if g, err := f.Grant(t.Context(), 0); err == nil {
-		t.Errorf("without its slice: granted %+v", g)
-	}
+	fails(t, errOf(f.Grant(t.Context(), 0)), "without its slice: granted")
 	if g, ok := f.Held(0); ok {
 		t.Errorf("without its slice: holds %+v", g)
 	}
 	kill(t, f)
 	noError(t, Reset(path, s, 3, clock.wall))
 	f = openState(t, path, s, 3)
-	if _, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, ErrUnusable) {
-		t.Errorf("begun anew, a good file keeps its slice: %v", err)
-	}
+	wantErr(t, errOf(snowfence.New(snowfence.Config{Fence: f})), ErrUnusable, "begun anew, a good file keeps its slice")
 	kill(t, f)
 	clock.advance(100 * time.Millisecond)
 	// Another slice starts above all that the file granted, and so does the

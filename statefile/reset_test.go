@@ -73,9 +73,7 @@ func TestFileIsBegunAnew(t *testing.T) {
 			checkIncreasing(t, append(all, take(t, g, 100)...))
 			kill(t, f)
 			putFile(t, path, last)
-			if _, err := File(path, s, 1); !errors.Is(err, ErrUnusable) {
-				t.Errorf("the last file from before: %v", err)
-			}
+			wantErr(t, errOf(File(path, s, 1)), ErrUnusable, "the last file from before")
 		})
 	}
 }
@@ -104,13 +102,9 @@ func TestResetKeepsWhatIsGood(t *testing.T) {
 			t.Errorf("another node or layout: %v; it begins at %d", err, from())
 		}
 	}
-	if err := Reset(path, s, 1, s.Layout().EndOfLife()); !errors.Is(err, snowfence.ErrLifetime) {
-		t.Errorf("after the end: %v", err)
-	}
+	wantErr(t, Reset(path, s, 1, s.Layout().EndOfLife()), snowfence.ErrLifetime, "after the end")
 	f := openState(t, path, s, 1)
-	if err := Reset(path, s, 1, at(5000)); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("while another program uses it: %v", err)
-	}
+	wantErr(t, Reset(path, s, 1, at(5000)), snowfence.ErrBound, "while another program uses it")
 	kill(t, f)
 }
 
@@ -188,9 +182,7 @@ func TestFileReleaseThatFails(t *testing.T) {
 	first := must(snowfence.New(snowfence.Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1}))
 	all := takeSome(first, 40_000)
 	noError(t, os.Mkdir(path+".new", 0o755))
-	if err := first.Close(); err == nil {
-		t.Error("closed although the file cannot be written")
-	}
+	fails(t, first.Close(), "closed although the file cannot be written")
 	os.Remove(path + ".new")
 	// The write may have reached the disk all the same, so only the next
 	// one makes ticks usable.

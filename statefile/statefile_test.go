@@ -41,13 +41,9 @@ func TestFileIsForOne(t *testing.T) {
 	s := testScheme("twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 5)
-	if _, err := File(path, s, 5); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("a second fence on the file: %v", err)
-	}
+	wantErr(t, errOf(File(path, s, 5)), snowfence.ErrBound, "a second fence on the file")
 	g := newGenerator(t, snowfence.Config{Fence: f})
-	if _, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("a second generator on the fence: %v", err)
-	}
+	wantErr(t, errOf(snowfence.New(snowfence.Config{Fence: f})), snowfence.ErrBound, "a second generator on the fence")
 	out, err := again("-test.run=^TestFileChild$", "-test.v", "--", path).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "child: refused") {
 		t.Errorf("a second process: %v: %s", err, out)
@@ -59,16 +55,10 @@ func TestFileIsForOne(t *testing.T) {
 		spec string
 		node int64
 	}{{"twitter", 6}, {"sonyflake", 5}, {"bwmarrin", 5}} {
-		if _, err := File(path, testScheme(c.spec), c.node); !errors.Is(err, ErrUnusable) {
-			t.Errorf("%s, node %d: %v", c.spec, c.node, err)
-		}
+		wantErr(t, errOf(File(path, testScheme(c.spec), c.node)), ErrUnusable, "%s, node %d", c.spec, c.node)
 	}
-	if _, err := File(path, s, 1024); err == nil {
-		t.Error("a node the layout does not have")
-	}
-	if _, err := File(filepath.Join(path, "below", "a", "file"), s, 5); err == nil {
-		t.Error("a folder that does not exist")
-	}
+	fails(t, errOf(File(path, s, 1024)), "a node the layout does not have")
+	fails(t, errOf(File(filepath.Join(path, "below", "a", "file"), s, 5)), "a folder that does not exist")
 	openState(t, path, s, 5)
 }
 
@@ -84,9 +74,7 @@ func TestFileUnderOtherNames(t *testing.T) {
 	f := openState(t, path, s, 5)
 	must(f.Grant(t.Context(), 1000))
 	for _, name := range []string{link, filepath.Join(other, "node"), filepath.Join(other, "link")} {
-		if _, err := File(name, s, 5); !errors.Is(err, snowfence.ErrBound) {
-			t.Errorf("under the name %s: %v", name, err)
-		}
+		wantErr(t, errOf(File(name, s, 5)), snowfence.ErrBound, "under the name %s", name)
 	}
 	kill(t, f)
 	g := openState(t, link, s, 5)
@@ -99,9 +87,7 @@ func TestFileUnderOtherNames(t *testing.T) {
 	}
 	kill(t, g)
 	noError(t, os.Link(path, filepath.Join(dir, "hard")))
-	if _, err := File(path, s, 5); !errors.Is(err, ErrUnusable) {
-		t.Errorf("with a hard link: %v", err)
-	}
+	wantErr(t, errOf(File(path, s, 5)), ErrUnusable, "with a hard link")
 }
 
 // TestFileChild is the other process of TestFileIsForOne; run by itself it
@@ -138,18 +124,12 @@ func TestFileDamaged(t *testing.T) {
 	}
 	noError(t, try(good))
 	for n := range good {
-		if err := try(good[:n]); !errors.Is(err, ErrUnusable) {
-			t.Errorf("cut off after %d bytes: %v", n, err)
-		}
+		wantErr(t, try(good[:n]), ErrUnusable, "cut off after %d bytes", n)
 		bad := append([]byte(nil), good...)
 		bad[n] ^= 1
-		if err := try(bad); !errors.Is(err, ErrUnusable) {
-			t.Errorf("byte %d changed: %v", n, err)
-		}
+		wantErr(t, try(bad), ErrUnusable, "byte %d changed", n)
 		bad[n] = 0
-		if err := try(bad); !errors.Is(err, ErrUnusable) {
-			t.Errorf("byte %d zero: %v", n, err)
-		}
+		wantErr(t, try(bad), ErrUnusable, "byte %d zero", n)
 	}
 	for _, data := range []string{
 		"", "\n", "0", strings.Repeat("\x00", len(good)), string(good) + "\n",
@@ -161,9 +141,7 @@ func TestFileDamaged(t *testing.T) {
 	}
 	os.Remove(path)
 	noError(t, os.Mkdir(path, 0o755))
-	if _, err := File(path, s, 5); err == nil {
-		t.Error("a folder in the file's place is no error")
-	}
+	fails(t, errOf(File(path, s, 5)), "a folder in the file's place is no error")
 }
 
 func TestFileAnswersAtOnce(t *testing.T) {
@@ -179,17 +157,13 @@ func TestFileAnswersAtOnce(t *testing.T) {
 	if again, ok := f.Held(g.Until); ok {
 		t.Errorf("past its end: %+v", again)
 	}
-	if _, err := f.Grant(t.Context(), s.MaxTick()+1); !errors.Is(err, snowfence.ErrLifetime) {
-		t.Errorf("after the end: %v", err)
-	}
+	wantErr(t, errOf(f.Grant(t.Context(), s.MaxTick()+1)), snowfence.ErrLifetime, "after the end")
 	last, err := f.Grant(t.Context(), s.MaxTick())
 	if err != nil || last.Until != s.MaxTick()+1 {
 		t.Errorf("the last grant: %+v, %v", last, err)
 	}
 	kill(t, f)
-	if err := f.Release(t.Context(), last, 0); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("after the end: %v", err)
-	}
+	wantErr(t, f.Release(t.Context(), last, 0), snowfence.ErrClosed, "after the end")
 }
 
 // The next versions read the text of this one.

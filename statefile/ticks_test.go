@@ -70,16 +70,12 @@ func TestFileTicks(t *testing.T) {
 	last := s.MaxTick()
 	check(grant(t, f, last-10), 1500+window, last+1)
 	kill(t, f)
-	if err := f.Close(); err != nil {
-		t.Errorf("closed twice: %v", err)
-	}
+	wantErr(t, f.Close(), nil, "closed twice")
 	if _, err := f.Grant(t.Context(), last); err != nil && !strings.Contains(err.Error(), "closed") {
 		t.Errorf("a closed file: %v", err)
 	}
 	f = openState(t, path, s, 3)
-	if _, err := f.Grant(t.Context(), last); !errors.Is(err, snowfence.ErrLifetime) {
-		t.Errorf("after the last tick was granted: %v", err)
-	}
+	wantErr(t, errOf(f.Grant(t.Context(), last)), snowfence.ErrLifetime, "after the last tick was granted")
 }
 
 // With ticks longer than its window a state file grants one at a time.
@@ -129,9 +125,7 @@ func TestFileErrorsNameTheCause(t *testing.T) {
 		if err == nil {
 			kill(t, f)
 		}
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		wantErr(t, err, c.want, "%s", name)
 	}
 	for name, c := range map[string]struct {
 		before func(path string)
@@ -149,9 +143,7 @@ func TestFileErrorsNameTheCause(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "node")
 		f := openState(t, path, s, 3)
 		c.before(path)
-		if g, err := f.Grant(context.Background(), 5); !errors.Is(err, c.want) {
-			t.Errorf("%s: granted %+v, %v", name, g, err)
-		}
+		wantErr(t, errOf(f.Grant(context.Background(), 5)), c.want, "%s: granted", name)
 	}
 }
 
@@ -164,9 +156,7 @@ func TestFileBegunAtTheEnd(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "node")
 		err := Reset(path, s, 3, s.Layout().TimeOf(last-left))
 		if left == 0 {
-			if !errors.Is(err, snowfence.ErrLifetime) {
-				t.Errorf("begun after the last tick: %v", err)
-			}
+			wantErr(t, err, snowfence.ErrLifetime, "begun after the last tick")
 			continue
 		}
 		noError(t, err)

@@ -76,9 +76,7 @@ func (f *fleet) dial() *remote.Client {
 func (f *fleet) stop(cmd *exec.Cmd) {
 	f.Helper()
 	noError(f, cmd.Process.Signal(syscall.SIGTERM))
-	if err := cmd.Wait(); err != nil {
-		f.Errorf("the program ended with %v", err)
-	}
+	wantErr(f, cmd.Wait(), nil, "the program ended")
 }
 
 // note is told of an ID, and by whom it was got.
@@ -217,9 +215,7 @@ func TestAgentIsKilled(t *testing.T) {
 	stop()
 	all.Wait()
 	f.stop(a)
-	if _, err := os.Stat(f.dir + "/agent"); err == nil {
-		t.Error("the file of the socket is still there")
-	}
+	fails(t, errOf(os.Stat(f.dir+"/agent")), "the file of the socket is still there")
 	t.Logf("%d IDs, none twice", len(f.seen))
 }
 
@@ -259,9 +255,7 @@ func TestAgentPage(t *testing.T) {
 	}
 	defer func() {
 		a.signal(syscall.SIGTERM)
-		if err := a.wait(); err != nil {
-			t.Error(err)
-		}
+		noError(t, a.wait())
 	}()
 	page := strings.ReplaceAll(pages(t)["../../docs/start/agent.md"], "/run/snowfence", dir)
 	for _, block := range fence.FindAllStringSubmatch(page, -1) {

@@ -106,9 +106,7 @@ func TestYAML(t *testing.T) {
 		t.Errorf("only %d documents of YAML, %v", n, err)
 	}
 	for _, bad := range []string{"a: [", "a: 1\na: 2", "\ta: 1", "apiVersion: v1\nkind: Secret"} {
-		if _, err := parseYAML(bad); err == nil {
-			t.Errorf("nothing is wrong with %q", bad)
-		}
+		fails(t, errOf(parseYAML(bad)), "nothing is wrong with %q", bad)
 	}
 }
 
@@ -202,9 +200,7 @@ func TestDocumentedFiles(t *testing.T) {
 			if m[1] == "main.go" || m[1] == "orders_test.go" {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
-				t.Errorf("%s names %s, which is not there", path, m[1])
-			}
+			wantErr(t, errOf(os.Stat(filepath.Join("../..", m[1]))), nil, "%s names %s, which is not there", path, m[1])
 			n++
 		}
 	}

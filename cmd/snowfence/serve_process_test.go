@@ -94,9 +94,7 @@ func TestServeReadsSettingsAgain(t *testing.T) {
 		s.waitFor(step.want)
 	}
 	s.signal(syscall.SIGTERM)
-	if err := s.wait(); err != nil {
-		t.Errorf("the program ended with %v", err)
-	}
+	wantErr(t, s.wait(), nil, "the program ended")
 }
 
 // To see more of a server, people had to restart it, and what they looked
@@ -133,9 +131,7 @@ func TestLogLevelChangesAtRunTime(t *testing.T) {
 		}
 	}
 	s.signal(syscall.SIGTERM)
-	if err := s.wait(); err != nil {
-		t.Errorf("the program ended with %v", err)
-	}
+	wantErr(t, s.wait(), nil, "the program ended")
 }
 
 // The first SIGTERM begins a stop that may take long, the second one ends
@@ -173,9 +169,7 @@ func TestServeWaitsForItsStore(t *testing.T) {
 	s.waitFor("HTTP, gRPC and Connect on")
 	s.waitFor("connection refused: start the store, or correct --store")
 	s.signal(syscall.SIGTERM)
-	if err := s.wait(); err != nil {
-		t.Errorf("the program ended with %v", err)
-	}
+	wantErr(t, s.wait(), nil, "the program ended")
 }
 
 // Clients took all files that the system allows, so that no probe got an

@@ -19,7 +19,5 @@ func TestTimesOfRequests(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	if _, err := server.ParseTime("2019-05-17 later"); err == nil {
-		t.Error("no error")
-	}
+	fails(t, errOf(server.ParseTime("2019-05-17 later")), "no error")
 }

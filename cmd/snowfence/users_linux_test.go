@@ -153,9 +153,7 @@ func (m *machine) fails(u user, args []string, want ...string) {
 			m.Errorf("%s, %q: %q is missing in:\n%s", u.name, args, text, stderr)
 		}
 	}
-	if _, err := os.Stat(m.own(u)); !errors.Is(err, fs.ErrNotExist) {
-		m.Errorf("%s got a store of his own, which is another scope: %v", u.name, err)
-	}
+	wantErr(m, errOf(os.Stat(m.own(u))), fs.ErrNotExist, "%s got a store of his own, which is another scope", u.name)
 }
 
 // together makes IDs by several users at the same time and counts those
@@ -198,9 +196,7 @@ func TestUsersShareTheSystemStore(t *testing.T) {
 		}
 	}
 	for _, u := range []user{theRoot, alice, bob} {
-		if _, err := os.Stat(m.own(u)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s got a store of his own: %v", u.name, err)
-		}
+		wantErr(t, errOf(os.Stat(m.own(u))), fs.ErrNotExist, "%s got a store of his own", u.name)
 	}
 }
 

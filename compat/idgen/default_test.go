@@ -26,9 +26,7 @@ func TestNextIdBeforeSetIdGenerator(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	if err := Close(); err != nil {
-		t.Errorf("Close of nothing: %v", err)
-	}
+	wantErr(t, Close(), nil, "Close of nothing")
 }
 
 func TestExtractTimeGoesByTheLatestOptions(t *testing.T) {

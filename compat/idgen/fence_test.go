@@ -1,7 +1,6 @@
 package idgen
 
 import (
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,9 +33,7 @@ func TestNextIdOverAFence(t *testing.T) {
 	if at := ExtractTime(id); time.Since(at).Abs() > time.Hour {
 		t.Errorf("time %v", at)
 	}
-	if err := SetFence(first, 2000); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("a fence in use: %v", err)
-	}
+	wantErr(t, SetFence(first, 2000), snowfence.ErrBound, "a fence in use")
 	if again := NextId(); again <= id {
 		t.Errorf("after an error: ID %d after %d", again, id)
 	}
@@ -56,9 +53,7 @@ func TestNextIdOverAFence(t *testing.T) {
 	noError(t, g.Close())
 	noError(t, SetFence(first, 2000))
 	noError(t, Close())
-	if err := catch(func() { NextId() }); err == nil {
-		t.Error("NextId after Close")
-	}
+	fails(t, catch(func() { NextId() }), "NextId after Close")
 	if g, err = NewOn(first, 2000); err != nil {
 		t.Fatalf("Close did not give the fence back: %v", err)
 	}
@@ -74,14 +69,19 @@ func TestFencesThatDoNotFitAreRefused(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	if _, err := NewOn(nil, 0); err == nil {
-		t.Error("nil is taken")
-	}
+	fails(t, errOf(NewOn(nil, 0)), "nil is taken")
 	drift := must(snowfence.NewScheme(snowfence.MustLayout("drift")))
-	if _, err := NewOn(snowfence.Unguarded(drift, 1), -1); err == nil {
-		t.Error("a negative lead is taken")
-	}
+	fails(t, errOf(NewOn(snowfence.Unguarded(drift, 1), -1)), "a negative lead is taken")
 }
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

@@ -107,9 +107,7 @@ func TestOtherNumbersOfAWorkerReplaceItsGenerator(t *testing.T) {
 	if !errors.Is(err, snowfence.ErrClosed) || !strings.Contains(err.Error(), "replaced") {
 		t.Errorf("the old generator ends with %v", err)
 	}
-	if _, err := old.NewLongContext(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("the old generator returns %v", err)
-	}
+	wantErr(t, errOf(old.NewLongContext(t.Context())), snowfence.ErrClosed, "the old generator")
 }
 
 func TestSlicesOfAWorkerAreBesideEachOther(t *testing.T) {
@@ -147,9 +145,7 @@ func TestDriftEndsAtTheTop(t *testing.T) {
 			t.Errorf("method %d: %d IDs in a millisecond, want %d", tt.method, n, tt.want)
 		}
 		clock.forward(time.Millisecond)
-		if _, err := g.NewLongContext(done()); err != nil {
-			t.Errorf("method %d: a millisecond later: %v", tt.method, err)
-		}
+		wantErr(t, errOf(g.NewLongContext(done())), nil, "method %d: a millisecond later", tt.method)
 	}
 }
 
@@ -160,12 +156,8 @@ func TestCopiesAreTheSameGenerator(t *testing.T) {
 		t.Errorf("IDs %d and %d", a, b)
 	}
 	g.Close()
-	if err := catch(func() { same.NewLong() }); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("a copy of a closed generator: %v", err)
-	}
-	if err := g.Close(); err != nil {
-		t.Errorf("the second Close: %v", err)
-	}
+	wantErr(t, catch(func() { same.NewLong() }), snowfence.ErrClosed, "a copy of a closed generator")
+	wantErr(t, g.Close(), nil, "the second Close")
 }
 
 // Tests of users put a worker of their own into the field, as with the

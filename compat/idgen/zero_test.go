@@ -15,12 +15,8 @@ func (seven) NextId() int64 { return 7 }
 // The zero DefaultIdGenerator ended the program with a nil pointer.
 func TestZeroGenerator(t *testing.T) {
 	var g DefaultIdGenerator
-	if _, err := g.NewLongContext(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("NewLongContext: %v", err)
-	}
-	if err := g.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	wantErr(t, errOf(g.NewLongContext(t.Context())), snowfence.ErrClosed, "NewLongContext")
+	wantErr(t, g.Close(), nil, "Close")
 	if at := g.ExtractTime(1000 << 12); !at.Equal(time.UnixMilli(baseTime + 1000)) {
 		t.Errorf("ExtractTime: %v", at)
 	}

@@ -120,9 +120,7 @@ func TestTimeSourceIsNotShared(t *testing.T) {
 			t.Errorf("generator %d made an ID at %d, %v", i, second-noon, err)
 		}
 	}
-	if _, err := a.Generate(); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("the first one: %v", err)
-	}
+	wantErr(t, errOf(a.Generate()), snowfence.ErrClosed, "the first one")
 }
 
 // oracle says what the generators of one node have to answer: it knows the

@@ -105,9 +105,7 @@ func TestOverAFence(t *testing.T) {
 			t.Errorf("%v, released: %v", err, f.released.Load())
 		}
 		refuses(t, g, snowfence.ErrClosed)
-		if _, err := g.GenerateContext(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-			t.Error(err)
-		}
+		wantErr(t, errOf(g.GenerateContext(t.Context())), snowfence.ErrClosed, "")
 		if info := g.GetLeaseInfo(); info != (LeaseInfo{}) {
 			t.Errorf("%+v", info)
 		}
@@ -140,9 +138,7 @@ func TestLifetimeOverAFence(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		refuses(t, g, ErrRandflakeDead)
-		if _, err := g.GenerateContext(t.Context()); !errors.Is(err, ErrRandflakeDead) {
-			t.Error(err)
-		}
+		wantErr(t, errOf(g.GenerateContext(t.Context())), ErrRandflakeDead, "")
 	})
 }
 
@@ -169,9 +165,7 @@ func TestContextWithoutAFence(t *testing.T) {
 }
 
 func TestFencesThatDoNotFit(t *testing.T) {
-	if _, err := NewOn(nil); err == nil {
-		t.Error("a fence that is nil")
-	}
+	fails(t, errOf(NewOn(nil)), "a fence that is nil")
 	raw := must(snowfence.NewScheme(snowfence.MustLayout("randflake-raw")))
 	if _, err := NewOn(snowfence.Unguarded(raw, 1)); err == nil ||
 		!strings.Contains(err.Error(), snowfence.Randflake().String()) {
@@ -180,12 +174,8 @@ func TestFencesThatDoNotFit(t *testing.T) {
 	fence := snowfence.Unguarded(schemeOf(t), 1)
 	g := must(NewOn(fence))
 	defer g.Close()
-	if _, err := NewOn(fence); !errors.Is(err, snowfence.ErrBound) {
-		t.Error(err)
-	}
-	if _, err := NewOn(snowfence.Unguarded(schemeOf(t), -1)); err == nil {
-		t.Error("node -1")
-	}
+	wantErr(t, errOf(NewOn(fence)), snowfence.ErrBound, "")
+	fails(t, errOf(NewOn(snowfence.Unguarded(schemeOf(t), -1))), "node -1")
 }
 
 // A bare number and a fence would make the same IDs, so the second of them
@@ -211,9 +201,7 @@ func TestBareNumberBesideAFence(t *testing.T) {
 		must(bare(7, "another secret"))
 		eight := must(bare(8))
 		m := generate(t, eight)
-		if _, err := NewOn(snowfence.Unguarded(leased.scheme, 8)); !errors.Is(err, ErrOverlap) {
-			t.Error(err)
-		}
+		wantErr(t, errOf(NewOn(snowfence.Unguarded(leased.scheme, 8))), ErrOverlap, "")
 		f.grant.Store(&snowfence.Grant{Node: 8, From: tickAtNoon, Until: tickAtNoon + 3600})
 		time.Sleep(10 * time.Second)
 		refuses(t, leased, ErrInvalidLease)
@@ -231,3 +219,12 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

@@ -173,12 +173,8 @@ func TestZeroGenerator(t *testing.T) {
 	if text, err := g.GenerateString(); err != ErrInvalidLease {
 		t.Errorf("GenerateString: %q, %v", text, err)
 	}
-	if id, err := g.GenerateContext(t.Context()); !errors.Is(err, ErrInvalidLease) {
-		t.Errorf("GenerateContext: %d, %v", id, err)
-	}
-	if err := g.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	wantErr(t, errOf(g.GenerateContext(t.Context())), ErrInvalidLease, "GenerateContext")
+	wantErr(t, g.Close(), nil, "Close")
 }
 
 func TestTimeSourceOfAnything(t *testing.T) {

@@ -39,9 +39,7 @@ func TestFieldsAreOfTheLatestNewNode(t *testing.T) {
 	if id.Node() != 5 || id.Step() != 9 || id.Time() != 3+1420070400000 {
 		t.Errorf("before NewNode: node %d, step %d, time %d", id.Node(), id.Step(), id.Time())
 	}
-	if _, err := snowflake.NewNode(99); err == nil {
-		t.Error("node 99 of 16")
-	}
+	tests.Fails(t, tests.ErrOf(snowflake.NewNode(99)), "node 99 of 16")
 	if id.Node() != int64(id)>>8&15 || id.Step() != int64(id)&255 || id.Time() != int64(id)>>12+1420070400000 {
 		t.Errorf("after it: node %d, step %d, time %d", id.Node(), id.Step(), id.Time())
 	}
@@ -106,9 +104,7 @@ func TestSQL(t *testing.T) {
 		}
 	}
 	for _, src := range []any{nil, 4.2, "x", true} {
-		if err := new(snowflake.ID).Scan(src); err == nil {
-			t.Errorf("%v was read", src)
-		}
+		tests.Fails(t, new(snowflake.ID).Scan(src), "%v was read", src)
 	}
 	var null sql.Null[snowflake.ID]
 	if err := null.Scan(nil); err != nil || null.Valid {
@@ -146,9 +142,7 @@ func TestGenerateN(t *testing.T) {
 func TestClose(t *testing.T) {
 	a, b := node(t, 4), node(t, 4)
 	tests.NoError(t, errors.Join(a.Close(), a.Close()))
-	if _, err := a.GenerateContext(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
+	tests.WantErr(t, tests.ErrOf(a.GenerateContext(t.Context())), snowfence.ErrClosed, "after Close")
 	for name, call := range map[string]func(){
 		"Generate":  func() { a.Generate() },
 		"GenerateN": func() { a.GenerateN(2) },
@@ -203,9 +197,7 @@ func TestNodeOnRefusesOtherLayouts(t *testing.T) {
 			t.Errorf("%s: the error does not name the layout that is needed: %v", spec, err)
 		}
 	}
-	if _, err := snowflake.NewNodeOn(nil); err == nil {
-		t.Error("no fence")
-	}
+	tests.Fails(t, tests.ErrOf(snowflake.NewNodeOn(nil)), "no fence")
 }
 
 // A million nodes that are not closed leave no memory behind.

@@ -5,20 +5,17 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // The zero Node ended the program with a nil pointer.
 func TestZeroNode(t *testing.T) {
 	var n Node
-	if _, err := n.GenerateContext(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("GenerateContext: %v", err)
-	}
+	tests.WantErr(t, tests.ErrOf(n.GenerateContext(t.Context())), snowfence.ErrClosed, "GenerateContext")
 	if ids, err := n.GenerateNContext(t.Context(), 2); len(ids) > 0 || !errors.Is(err, snowfence.ErrClosed) {
 		t.Errorf("GenerateNContext: %v, %v", ids, err)
 	}
-	if err := n.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	tests.WantErr(t, n.Close(), nil, "Close")
 	for name, call := range map[string]func(){
 		"Generate":  func() { n.Generate() },
 		"GenerateN": func() { n.GenerateN(2) },

@@ -71,18 +71,12 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 	if _, err := sonyflake.NewOn(snowfence.Unguarded(s, 0)); err == nil || !strings.Contains(err.Error(), "encrypted") {
 		t.Errorf("encrypted: %v", err)
 	}
-	if _, err := sonyflake.NewOn(nil); err == nil {
-		t.Error("nil was accepted")
-	}
-	if _, err := v1.NewOn(nil); err == nil {
-		t.Error("version 1: nil was accepted")
-	}
+	fails(t, errOf(sonyflake.NewOn(nil)), "nil was accepted")
+	fails(t, errOf(v1.NewOn(nil)), "version 1: nil was accepted")
 	bound := snowfence.Unguarded(must(snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))), 0)
 	sf := must(sonyflake.NewOn(bound))
 	defer sf.Close()
-	if _, err := sonyflake.NewOn(bound); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("a fence for two: %v", err)
-	}
+	wantErr(t, errOf(sonyflake.NewOn(bound)), snowfence.ErrBound, "a fence for two")
 }
 
 // Parts of the node below the sequence are one machine ID, and reserved
@@ -102,3 +96,15 @@ func TestOtherLayoutsOfAFence(t *testing.T) {
 
 // must returns the result of a call that has to work.
 func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// noError ends the test at an error.
+var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

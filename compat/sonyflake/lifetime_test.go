@@ -2,7 +2,6 @@ package sonyflake_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -38,9 +37,7 @@ func TestLifetimeIsOverAtTheStart(t *testing.T) {
 	if err != nil || sf.Decompose(id)["machine"] != 9 || when.Sub(sf.ToTime(id)) >= time.Millisecond {
 		t.Errorf("Compose: %d, %v", id, err)
 	}
-	if err := sf.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, sf.Close())
 }
 
 func TestLifetimeEndsWhileIDsAreMade(t *testing.T) {
@@ -94,7 +91,5 @@ func TestFenceWhoseLifetimeIsOver(t *testing.T) {
 	l.Tick, l.Last = time.Millisecond, 1<<15-1
 	l.Fields = []snowfence.Field{{Name: "time", Bits: 32}, {Name: "sequence", Bits: 15}, {Name: "node", Bits: 16}}
 	s := must(snowfence.NewScheme(l))
-	if _, err := sonyflake.NewOn(snowfence.Unguarded(s, 1)); !errors.Is(err, sonyflake.ErrOverTimeLimit) {
-		t.Errorf("NewOn: %v", err)
-	}
+	wantErr(t, errOf(sonyflake.NewOn(snowfence.Unguarded(s, 1))), sonyflake.ErrOverTimeLimit, "NewOn")
 }

@@ -155,9 +155,7 @@ func TestStopsWithItsContext(t *testing.T) {
 		err = a.Add(2, 1)
 	}
 	noError(t, err)
-	if _, err := a.Result(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	wantErr(t, errOf(a.Result(ctx)), context.Canceled, "")
 }
 
 // must returns the result of a call that has to work.
@@ -165,3 +163,9 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr

@@ -106,9 +106,7 @@ func TestReadFails(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	for _, f := range []Format{{}, {Column: "1"}, {Field: "a"}} {
-		if _, err := read(iotest.ErrReader(broken), f); !errors.Is(err, broken) {
-			t.Errorf("%+v: %v", f, err)
-		}
+		wantErr(t, errOf(read(iotest.ErrReader(broken), f)), broken, "%+v", f)
 	}
 	// A line that a failure cut off is no ID.
 	got, err := read(io.MultiReader(strings.NewReader("12\n34"), iotest.ErrReader(broken)), Format{})
@@ -116,9 +114,8 @@ func TestReadFails(t *testing.T) {
 		t.Errorf("got %v, %v", got.ids, err)
 	}
 	stop := errors.New("stop")
-	if err := Read(strings.NewReader("1\n"), Format{}, func(*Batch) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("the error of yield became %v", err)
-	}
+	wantErr(t, Read(strings.NewReader("1\n"), Format{}, func(*Batch) error { return stop }), stop,
+		"the error of yield became")
 }
 
 // Lines that are far too long are bad lines, and their neighbours are read.

@@ -21,3 +21,22 @@ func NoError(t testing.TB, errs ...error) {
 		t.Fatal(err)
 	}
 }
+
+// ErrOf returns the error of a call with another result.
+func ErrOf[T any](_ T, err error) error { return err }
+
+// WantErr reports an error of another kind, and with nil any error.
+func WantErr(t testing.TB, err, kind error, format string, args ...any) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf(format+": %v, want %v", append(args, err, kind)...)
+	}
+}
+
+// Fails reports a call without an error.
+func Fails(t testing.TB, err error, format string, args ...any) {
+	t.Helper()
+	if err == nil {
+		t.Errorf(format+": no error", args...)
+	}
+}

@@ -4,7 +4,6 @@ package world_test
 
 import (
 	"encoding/binary"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,10 +63,6 @@ func TestNoCounter(t *testing.T) {
 	}
 	b := page()
 	binary.LittleEndian.PutUint32(b[4:], 112)
-	if _, err := world.Counter(device(t, b)); err != nil {
-		t.Errorf("a page that ends with the counter: %v", err)
-	}
-	if _, err := world.Counter(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no device: %v", err)
-	}
+	tests.WantErr(t, tests.ErrOf(world.Counter(device(t, b))), nil, "a page that ends with the counter")
+	tests.WantErr(t, tests.ErrOf(world.Counter(filepath.Join(t.TempDir(), "none"))), fs.ErrNotExist, "no device")
 }

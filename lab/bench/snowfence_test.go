@@ -45,9 +45,7 @@ func startGenerator(b *testing.B, layout func() (snowfence.Layout, error), coars
 	s := must(snowfence.NewScheme(l, keys...))
 	g := must(snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1), Coarse: coarse}))
 	b.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			b.Error(err)
-		}
+		noError(b, g.Close())
 	})
 	return g
 }

@@ -93,9 +93,7 @@ func run(t *testing.T, lists ...[]mutant) {
 	broken := 0
 	for _, m := range slices.Concat(lists...) {
 		if !*long && !slices.Contains(quick, m.rule) {
-			if err := m.fits(root); err != nil {
-				t.Errorf("%s: %v", m.rule, err)
-			}
+			wantErr(t, m.fits(root), nil, "%s", m.rule)
 			continue
 		}
 		broken++

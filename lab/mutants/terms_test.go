@@ -129,9 +129,7 @@ func all(t *testing.T, b *terms.Built, found []terms.Mutant, reasons map[string]
 	row := fmt.Sprintf("| %d | %d | %d | %d |\n", len(found), killed, endless, equivalent)
 	t.Log(row)
 	if *table != "" {
-		if err := os.WriteFile(*table, []byte(row), 0o644); err != nil {
-			t.Error(err)
-		}
+		noError(t, os.WriteFile(*table, []byte(row), 0o644))
 	}
 }
 
@@ -140,3 +138,6 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr

@@ -35,9 +35,7 @@ func (p *past) allow(last int64) {
 // force changes the layout without a proof.
 func (p *past) force(s *snowfence.Scheme) {
 	p.t.Helper()
-	if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", s, &scope.NamespaceOptions{Force: true}); err != nil {
-		p.t.Error(err)
-	}
+	must(scope.Namespaces(p.st).Change(p.ctx, "n", s, &scope.NamespaceOptions{Force: true}))
 	p.s = s
 }
 
@@ -215,9 +213,7 @@ func TestPastMeetsAnOperator(t *testing.T) {
 	p.st.before = func(ws []store.Write) {
 		if ws[0].New.Node == store.NamespaceNode {
 			p.st.before = nil
-			if _, err := scope.Namespaces(p.st).NoteOthers(p.ctx, "n"); err != nil {
-				t.Error(err)
-			}
+			must(scope.Namespaces(p.st).NoteOthers(p.ctx, "n"))
 		}
 	}
 	p.id(b, pastNow)
@@ -294,9 +290,7 @@ func TestPastTimesWithoutAnID(t *testing.T) {
 	p.refused(p.open(0), p.clock.now, lease.ErrInvalid, "use all sequence numbers")
 
 	p = newPast(t, "time=17,node=40,seq=5,epoch=2025-01-01,tick=1h,first=5", 4)
-	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 1<<38); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a node without room for hours: %v", err)
-	}
+	wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 1<<38)), lease.ErrInvalid, "a node without room for hours")
 	p.id(p.open(1<<38-1), pastNow)
 
 	p = newPast(t, "time=31,node=17,seq=15,epoch=1960-01-01,tick=1s,first=5", 4)
@@ -315,9 +309,7 @@ func TestPastWithAWrongClock(t *testing.T) {
 func TestPastOpenedInAnotherStore(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	p.st.restore(p.st.backup(), "two")
-	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
-		t.Error(err)
-	}
+	wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack, "")
 }
 
 // A store that was rolled back with its identity: it shows less than it has
@@ -371,9 +363,8 @@ func TestPastAfterAnotherSecret(t *testing.T) {
 	p = newPastOf(t, schemeOf(t, spec, one))
 	p.id0()
 	p.force(schemeOf(t, spec, two))
-	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("allowed after a change without a proof: %v", err)
-	}
+	wantErr(t, errOf(scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0)), lease.ErrRefused,
+		"allowed after a change without a proof")
 }
 
 // id0 has a generator make an ID.
@@ -390,12 +381,8 @@ func (p *past) id0() {
 func TestReservedOfADeletedNamespace(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
-	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Errorf("allowed: %v", err)
-	}
-	if _, err := scope.Namespaces(p.st).NoteOthers(p.ctx, "n"); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Errorf("noted: %v", err)
-	}
+	wantErr(t, errOf(scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0)), lease.ErrNoNamespace, "allowed")
+	wantErr(t, errOf(scope.Namespaces(p.st).NoteOthers(p.ctx, "n")), lease.ErrNoNamespace, "noted")
 }
 
 // Who allows IDs keeps what is noted of others.
@@ -436,9 +423,7 @@ func TestPastAllowedInAnotherStore(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	p.st.restore(p.st.backup(), "two")
 	p.allow(0)
-	if b, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
-		t.Errorf("%v, %v", b, err)
-	}
+	wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack, "")
 }
 
 // The end of what was used is written once for all times below it.

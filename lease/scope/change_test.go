@@ -66,9 +66,7 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			"backwards":        {nil, scope.NamespaceOptions{Nodes: nodes(5, 4)}, lease.ErrInvalid},
 			"no room for them": {newScheme(t, narrow), scope.NamespaceOptions{}, lease.ErrInvalid},
 		} {
-			if ns, err := scope.Namespaces(st).Change(t.Context(), "default", c.to, &c.o); !errors.Is(err, c.want) {
-				t.Errorf("%s: %+v, %v", name, ns, err)
-			}
+			wantErr(t, errOf(scope.Namespaces(st).Change(t.Context(), "default", c.to, &c.o)), c.want, "%s", name)
 			now, err := scope.Namespaces(st).Show(t.Context(), "default")
 			if err != nil || now.Generation != ns.Generation {
 				t.Errorf("%s: leases are disturbed: %+v, %v", name, now, err)

@@ -1,7 +1,6 @@
 package scope_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -130,9 +129,7 @@ func TestWidenRefused(t *testing.T) {
 			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: first, Until: last + 1}, Unused: unused})
 		return err
 	}
-	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Errorf("without a namespace: %v", err)
-	}
+	wantErr(t, widen(0, 63, now), lease.ErrNoNamespace, "without a namespace")
 	must(scope.Namespaces(st).Create(t.Context(), "default", s,
 		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 41}}))
 	for want, err := range map[string]error{
@@ -157,7 +154,5 @@ func TestWidenRefused(t *testing.T) {
 		t.Errorf("%+v, %v", ns, err)
 	}
 	must(scope.Namespaces(st).Delete(t.Context(), "default"))
-	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Errorf("of a deleted namespace: %v", err)
-	}
+	wantErr(t, widen(0, 63, now), lease.ErrNoNamespace, "of a deleted namespace")
 }

@@ -1,7 +1,6 @@
 package scope
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -59,9 +58,7 @@ func TestLoweredLimits(t *testing.T) {
 	for _, l := range []limits{
 		{ttl: time.Millisecond}, {ttl: 25 * time.Hour}, {skew: time.Microsecond}, {skew: 25 * time.Hour},
 	} {
-		if err := ns.limit(NamespaceOptions{MaxTTL: l.ttl, MaxSkew: l.skew}, now); !errors.Is(err, fault.ErrInvalid) {
-			t.Errorf("%v: %v", l, err)
-		}
+		wantErr(t, ns.limit(NamespaceOptions{MaxTTL: l.ttl, MaxSkew: l.skew}, now), fault.ErrInvalid, "%v", l)
 	}
 	is(4 * time.Second)
 }
@@ -72,16 +69,11 @@ func TestLimitsAtTheCreation(t *testing.T) {
 	g := empty(t, withRollback)
 	op := Namespaces(g.st)
 	for _, o := range []*NamespaceOptions{{MaxTTL: time.Minute}, {MaxSkew: time.Minute}} {
-		if _, err := op.Create(t.Context(), "n", g.s, o); !errors.Is(err, fault.ErrExists) {
-			t.Errorf("%+v of a namespace that has others: %v", o, err)
-		}
+		wantErr(t, errOf(op.Create(t.Context(), "n", g.s, o)), fault.ErrExists, "%+v of a namespace that has others", o)
 	}
-	if _, err := op.Create(t.Context(), "n", g.s, &NamespaceOptions{MaxTTL: DefaultTTL}); err != nil {
-		t.Error(err)
-	}
-	if _, err := op.Create(t.Context(), "m", g.s, &NamespaceOptions{MaxTTL: 1}); !errors.Is(err, fault.ErrInvalid) {
-		t.Errorf("a ttl of a nanosecond: %v", err)
-	}
+	must(op.Create(t.Context(), "n", g.s, &NamespaceOptions{MaxTTL: DefaultTTL}))
+	wantErr(t, errOf(op.Create(t.Context(), "m", g.s, &NamespaceOptions{MaxTTL: 1})), fault.ErrInvalid,
+		"a ttl of a nanosecond")
 	_, err := op.Delete(t.Context(), "n")
 	g.must(err)
 	ns, err := op.Create(t.Context(), "n", g.s, &NamespaceOptions{MaxTTL: time.Minute})

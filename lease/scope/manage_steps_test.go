@@ -113,17 +113,13 @@ func TestConfirmStoreOnce(t *testing.T) {
 	}
 	g.st.id = "three"
 	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
-	if _, err := Namespaces(g.st).Confirm(t.Context(), "n"); !errors.Is(err, errSilent) {
-		t.Errorf("not written: %v", err)
-	}
+	wantErr(t, errOf(Namespaces(g.st).Confirm(t.Context(), "n")), errSilent, "not written")
 	g.st.idErr, g.st.onSwap = errSilent, nil
 	if _, err := Namespaces(g.st).Confirm(t.Context(), "n"); !errors.Is(err, errSilent) ||
 		g.namespace().Identity != "two" {
 		t.Errorf("a store that does not say who it is: %v", err)
 	}
-	if _, err := Namespaces(g.st).Confirm(t.Context(), "other"); !errors.Is(err, fault.ErrNoNamespace) {
-		t.Errorf("no namespace: %v", err)
-	}
+	wantErr(t, errOf(Namespaces(g.st).Confirm(t.Context(), "other")), fault.ErrNoNamespace, "no namespace")
 }
 
 // All leases are listed, and an error is no list.

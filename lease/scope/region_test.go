@@ -206,9 +206,7 @@ func TestForceThatIsNotNeeded(t *testing.T) {
 	ns.end(2)
 	ns.Start = 2
 	noError(t, ns.add(r, false))
-	if err := ns.begin(l, false, false); err == nil {
-		t.Errorf("backfills meet: %q", outlines(ns))
-	}
+	fails(t, ns.begin(l, false, false), "backfills meet: %q", outlines(ns))
 }
 
 // A new layout never leaves out nodes that leases had: beside functions,
@@ -249,16 +247,12 @@ func TestForceStopsAtWhatGoesOn(t *testing.T) {
 		}
 		return []Region{q}
 	})
-	if err := with.add(r, true); err != nil {
-		t.Errorf("functions that ended: %v", err)
-	}
+	wantErr(t, with.add(r, true), nil, "functions that ended")
 	back := ns.region(l, 0)
 	back.Owner, back.First, back.Last = ownerBackfill, 0, 0
 	noError(t, ns.add(back, false))
 	ns.end(20)
-	if err := ns.add(back, true); err == nil {
-		t.Error("a backfill goes on in ticks that ended")
-	}
+	fails(t, ns.add(back, true), "a backfill goes on in ticks that ended")
 	count := len(ns.Regions)
 	over, _ := ofLayout(t, regionSpec, 7)
 	over.end(20)
@@ -285,14 +279,10 @@ func TestEncryptedRegions(t *testing.T) {
 	ns.end(100)
 	ns.Start = 100
 	same := ns
-	if err := same.begin(l, false, false); err != nil {
-		t.Errorf("later ticks of one secret: %v", err)
-	}
+	wantErr(t, same.begin(l, false, false), nil, "later ticks of one secret")
 	other := ns
 	other.Fingerprint = "b"
-	if err := other.begin(l, false, false); !errors.Is(err, snowfence.ErrUnproven) {
-		t.Errorf("another secret: %v", err)
-	}
+	wantErr(t, other.begin(l, false, false), snowfence.ErrUnproven, "another secret")
 	if err := other.begin(l, true, false); err != nil || !other.Regions[1].forced {
 		t.Errorf("forced: %q, %v", outlines(other), err)
 	}
@@ -320,9 +310,7 @@ func TestRegionsFitIntoARecord(t *testing.T) {
 		ns.Regions = append(ns.Regions, at(i))
 	}
 	noError(t, ns.add(at(maxRegions-1), false))
-	if err := ns.add(at(maxRegions), false); err == nil {
-		t.Error("one more")
-	}
+	fails(t, ns.add(at(maxRegions), false), "one more")
 	long := Namespace{Regions: []Region{at(0)}}
 	long.Regions[0].Key = "x"
 	specs, stored := storedRegions(long.Regions)
@@ -373,13 +361,9 @@ func TestStoredRegions(t *testing.T) {
 	}
 	for _, index := range []int{-1, 1} {
 		stored[0].Layout = index
-		if _, err := readRegions(specs, stored); err == nil {
-			t.Errorf("a region of layout %d of 1", index)
-		}
+		fails(t, errOf(readRegions(specs, stored)), "a region of layout %d of 1", index)
 	}
-	if _, err := readRegions([]string{"x"}, nil); err == nil {
-		t.Error("a layout that cannot be read")
-	}
+	fails(t, errOf(readRegions([]string{"x"}, nil)), "a layout that cannot be read")
 }
 
 func TestNamesOfDatabases(t *testing.T) {
@@ -394,3 +378,12 @@ func TestNamesOfDatabases(t *testing.T) {
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

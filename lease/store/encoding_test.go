@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -66,8 +67,6 @@ func TestNodesAsText(t *testing.T) {
 	for _, bad := range []string{
 		"", "x", "5", "+000000000000005", "800000000000000A", "08000000000000005",
 	} {
-		if n, err := store.ParseNodeText(bad); err == nil {
-			t.Errorf("%q is read as node %d", bad, n)
-		}
+		tests.Fails(t, tests.ErrOf(store.ParseNodeText(bad)), "%q is read as node", bad)
 	}
 }

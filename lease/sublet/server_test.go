@@ -79,12 +79,8 @@ func TestServer(t *testing.T) {
 		in2026()
 		st, s := inUnits(t, &scope.NamespaceOptions{Unit: 4})
 		l, sub := lessor(t, st, s)
-		if _, err := snowfence.New(snowfence.Config{Fence: l}); !errors.Is(err, snowfence.ErrBound) {
-			t.Errorf("a generator of the lessor: %v", err)
-		}
-		if _, err := sublet.New(l, ""); !errors.Is(err, snowfence.ErrBound) {
-			t.Errorf("twice: %v", err)
-		}
+		wantErr(t, errOf(snowfence.New(snowfence.Config{Fence: l})), snowfence.ErrBound, "a generator of the lessor")
+		wantErr(t, errOf(sublet.New(l, "")), snowfence.ErrBound, "twice")
 		before := records(t, st)
 		unit, seen := l.Status().Grant, map[int64]bool{}
 		var try attempts
@@ -112,12 +108,8 @@ func TestServer(t *testing.T) {
 		if err != nil || b.Grant.Node != a.Grant.Node || b.Grant.From < used || b.TTL != time.Second {
 			t.Errorf("after a release: %+v, %v", b, err)
 		}
-		if _, err := sub.Renew(t.Context(), a.Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
-			t.Errorf("a renewal after a release: %v", err)
-		}
-		if err := sub.Release(t.Context(), a.Ticket, 0); err != nil {
-			t.Error(err)
-		}
+		wantErr(t, errOf(sub.Renew(t.Context(), a.Ticket, try.next(), nil)), store.ErrLost, "a renewal after a release")
+		noError(t, sub.Release(t.Context(), a.Ticket, 0))
 		if c, err := sub.Renew(t.Context(), b.Ticket, try.next(), nil); err != nil || c.Grant.From != b.Grant.From {
 			t.Errorf("a release by the holder before: %+v, %v", c, err)
 		}
@@ -134,9 +126,7 @@ func TestServer(t *testing.T) {
 			}
 		}
 		q := wire.Request{Attempt: try.next()}
-		if _, err := sub.Acquire(t.Context(), "other", q); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("of another namespace: %v", err)
-		}
+		wantErr(t, errOf(sub.Acquire(t.Context(), "other", q)), lease.ErrInvalid, "of another namespace")
 		if after := records(t, st); after[0].Revision > before[0].Revision+1 { // the lessor's own renewal
 			t.Errorf("the store was written %d times", after[0].Revision-before[0].Revision)
 		}
@@ -148,13 +138,10 @@ func TestServer(t *testing.T) {
 		if r := records(t, st)[0]; r.Until < end || r.Until >= unit.Until+3000 || r.Holder != "" {
 			t.Errorf("given back at %d, and subleases reach %d: %+v", r.Until, end, r)
 		}
-		if _, err := sub.Renew(t.Context(), tickets[0].Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
-			t.Errorf("renewed after the lessor had given its nodes back: %v", err)
-		}
+		wantErr(t, errOf(sub.Renew(t.Context(), tickets[0].Ticket, try.next(), nil)), store.ErrLost,
+			"renewed after the lessor had given its nodes back")
 		q.Attempt = try.next()
-		if _, err := sub.Acquire(t.Context(), "default", q); !errors.Is(err, lease.ErrEnded) {
-			t.Errorf("acquired from a lessor that ended: %v", err)
-		}
+		wantErr(t, errOf(sub.Acquire(t.Context(), "default", q)), lease.ErrEnded, "acquired from a lessor that ended")
 	})
 }
 
@@ -178,42 +165,25 @@ func TestLostAnswers(t *testing.T) {
 			c.Grant.Node == a.Grant.Node {
 			t.Errorf("a copy asks again: %+v, %v", c, err)
 		}
-		if _, err := sub.Renew(ctx, a.Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
-			t.Errorf("a ticket that was replaced: %v", err)
-		}
-		if _, err := sub.Renew(ctx, b.Ticket, again, nil); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("the attempt of the last answer: %v", err)
-		}
+		wantErr(t, errOf(sub.Renew(ctx, a.Ticket, try.next(), nil)), store.ErrLost, "a ticket that was replaced")
+		wantErr(t, errOf(sub.Renew(ctx, b.Ticket, again, nil)), lease.ErrInvalid, "the attempt of the last answer")
 		first := try.next()
 		must(sub.Renew(ctx, b.Ticket, first, nil))
-		if _, err := sub.Renew(ctx, b.Ticket, first, nil); err != nil {
-			t.Errorf("the same request twice: %v", err)
-		}
+		wantErr(t, errOf(sub.Renew(ctx, b.Ticket, first, nil)), nil, "the same request twice")
 		d, err := sub.Renew(ctx, b.Ticket, try.next(), []string{first})
-		if err != nil {
-			t.Errorf("another after a lost answer: %v", err)
-		}
-		if _, err := sub.Renew(ctx, b.Ticket, try.next(), []string{first}); !errors.Is(err, store.ErrLost) {
-			t.Errorf("a copy of the holder: %v", err)
-		}
+		wantErr(t, err, nil, "another after a lost answer")
+		wantErr(t, errOf(sub.Renew(ctx, b.Ticket, try.next(), []string{first})), store.ErrLost, "a copy of the holder")
 		if d, err = sub.Renew(ctx, d.Ticket, try.next(), nil); err != nil {
 			t.Errorf("the holder itself: %v", err)
 		}
 		other, sub2 := lessor(t, st, s)
 		defer other.Close()
-		if _, err := sub2.Renew(ctx, d.Ticket, try.next(), nil); !errors.Is(err, lease.ErrElsewhere) {
-			t.Errorf("a ticket of another lessor: %v", err)
-		}
-		if err := sub2.Release(ctx, d.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
-			t.Errorf("a release at another lessor: %v", err)
-		}
+		wantErr(t, errOf(sub2.Renew(ctx, d.Ticket, try.next(), nil)), lease.ErrElsewhere, "a ticket of another lessor")
+		wantErr(t, sub2.Release(ctx, d.Ticket, 0), lease.ErrElsewhere, "a release at another lessor")
 		overStore := lease.Serve(st, s, nil)
-		if _, err := overStore.Renew(ctx, d.Ticket, try.next(), nil); !errors.Is(err, lease.ErrElsewhere) {
-			t.Errorf("a ticket of a lessor at the store: %v", err)
-		}
-		if err := overStore.Release(ctx, d.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
-			t.Errorf("a release at the store: %v", err)
-		}
+		wantErr(t, errOf(overStore.Renew(ctx, d.Ticket, try.next(), nil)), lease.ErrElsewhere,
+			"a ticket of a lessor at the store")
+		wantErr(t, overStore.Release(ctx, d.Ticket, 0), lease.ErrElsewhere, "a release at the store")
 		for i := range d.Ticket {
 			forged := slices.Clone(d.Ticket)
 			forged[i] ^= 1
@@ -226,9 +196,7 @@ func TestLostAnswers(t *testing.T) {
 				t.Errorf("a release with another byte %d: %v", i, again)
 			}
 		}
-		if _, err := sub.Renew(ctx, d.Ticket, try.next(), nil); err != nil {
-			t.Errorf("the ticket itself: %v", err)
-		}
+		wantErr(t, errOf(sub.Renew(ctx, d.Ticket, try.next(), nil)), nil, "the ticket itself")
 	})
 }
 
@@ -309,9 +277,7 @@ func TestHolderOfALessorThatIsGone(t *testing.T) {
 			t.Errorf("no lessor is left: %+v", st)
 		}
 		for _, c := range []interface{ Close() error }{g, one, two} {
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, c.Close())
 		}
 	})
 }
@@ -336,12 +302,8 @@ func TestTicketsAfterALoss(t *testing.T) {
 		for range 16 {
 			must(sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next()}))
 		}
-		if _, err := sub.Renew(t.Context(), a.Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
-			t.Errorf("a renewal: %v", err)
-		}
-		if err := sub.Release(t.Context(), a.Ticket, 0); err != nil {
-			t.Error(err)
-		}
+		wantErr(t, errOf(sub.Renew(t.Context(), a.Ticket, try.next(), nil)), store.ErrLost, "a renewal")
+		noError(t, sub.Release(t.Context(), a.Ticket, 0))
 	})
 }
 
@@ -411,3 +373,9 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr

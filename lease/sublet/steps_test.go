@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/internal/claim"
@@ -133,9 +134,7 @@ func TestSubletsOfOtherNodes(t *testing.T) {
 	before, err := x.acquire(wire.Request{})
 	x.must(err)
 	x.grants(8, 0)
-	if err := x.renew(before.Ticket); !errors.Is(err, store.ErrLost) {
-		t.Errorf("a ticket of the nodes before: %v", err)
-	}
+	tests.WantErr(t, x.renew(before.Ticket), store.ErrLost, "a ticket of the nodes before")
 	if l, err := x.acquire(wire.Request{}); err != nil || l.Grant.Node != 8 {
 		t.Errorf("%+v, %v", l, err)
 	}
@@ -143,9 +142,7 @@ func TestSubletsOfOtherNodes(t *testing.T) {
 	if l, err := x.acquire(wire.Request{}); err != nil || l.Grant.Node != before.Grant.Node {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if err := x.renew(before.Ticket); !errors.Is(err, store.ErrLost) {
-		t.Errorf("a ticket of the same node, from before: %v", err)
-	}
+	tests.WantErr(t, x.renew(before.Ticket), store.ErrLost, "a ticket of the same node, from before")
 }
 
 // Between a loss and the seal, the lease has no grant, and the lessor
@@ -154,16 +151,10 @@ func TestSubletsWithoutAGrant(t *testing.T) {
 	x := newSubletting(t)
 	l, err := x.acquire(wire.Request{})
 	x.must(err)
-	if err := x.renew(l.Ticket[1:]); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a damaged ticket: %v", err)
-	}
+	tests.WantErr(t, x.renew(l.Ticket[1:]), lease.ErrInvalid, "a damaged ticket")
 	x.has = nil
-	if err := x.renew(l.Ticket); !errors.Is(err, snowfence.ErrFenced) {
-		t.Errorf("renewed without a grant: %v", err)
-	}
-	if _, err := x.acquire(wire.Request{}); !errors.Is(err, snowfence.ErrFenced) {
-		t.Errorf("acquired without a grant: %v", err)
-	}
+	tests.WantErr(t, x.renew(l.Ticket), snowfence.ErrFenced, "renewed without a grant")
+	tests.WantErr(t, tests.ErrOf(x.acquire(wire.Request{})), snowfence.ErrFenced, "acquired without a grant")
 }
 
 // A lessor on a machine that was copied does not answer, also when it had
@@ -186,19 +177,13 @@ func TestCopiedLessor(t *testing.T) {
 	renewed := x.renew(kept.Ticket)
 	_, acquired := x.acquire(wire.Request{})
 	for _, err := range []error{renewed, acquired} {
-		if !errors.Is(err, snowfence.ErrFenced) {
-			t.Errorf("a copied lessor answers: %v", err)
-		}
+		tests.WantErr(t, err, snowfence.ErrFenced, "a copied lessor answers")
 	}
 	x.setup.Clock = answered
 	x.grants(8, 0)
-	if _, err := x.acquire(wire.Request{}); err != nil {
-		t.Error(err)
-	}
+	tests.Must(x.acquire(wire.Request{}))
 	if x.key == key {
 		t.Error("a copy of the lessor has its key")
 	}
-	if err := x.renew(kept.Ticket); !errors.Is(err, store.ErrLost) {
-		t.Errorf("a ticket of before: %v", err)
-	}
+	tests.WantErr(t, x.renew(kept.Ticket), store.ErrLost, "a ticket of before")
 }

@@ -352,9 +352,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, o, err)
 			continue
 		}
-		if _, err := snowfence.ParseLayout(o.layout); err != nil {
-			t.Errorf("%s: layout %s: %v", text, o.layout, err)
-		}
+		wantErr(t, errOf(snowfence.ParseLayout(o.layout)), nil, "%s: layout %s", text, o.layout)
 	}
 	for text, want := range map[string]string{
 		"lead":          "has no value",
@@ -499,3 +497,9 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr

@@ -11,9 +11,7 @@ import (
 // one for the process.
 func newDrift(t *testing.T) *Drift {
 	t.Cleanup(func() {
-		if err := idgen.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, idgen.Close())
 	})
 	return &Drift{}
 }

@@ -27,9 +27,7 @@ const patience = time.Minute
 func stop(t *testing.T, p interface{ Stop(context.Context) error }) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := p.Stop(ctx); err != nil {
-		t.Error(err)
-	}
+	noError(t, p.Stop(ctx))
 }
 
 // startAgent starts an agent over a store with the namespace jobs, on a

@@ -65,9 +65,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 		b.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if err := b.service.Close(ctx); err != nil {
-			t.Error(err)
-		}
+		noError(t, b.service.Close(ctx))
 	})
 	return b
 }
@@ -353,9 +351,7 @@ func TestLeaseShows(t *testing.T) {
 	node := int64(37)
 	l := must(lease.Open(t.Context(), b.store, "orders", s, &lease.Options{Node: &node, Label: "web <1>"}))
 	defer func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, l.Close())
 	}()
 	b.follow(t, "/dashboard/api/watch?namespace=orders", "", func(kind, data string) bool {
 		if kind != "cells" {

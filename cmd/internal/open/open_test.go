@@ -30,15 +30,12 @@ func TestOpen(t *testing.T) {
 			continue
 		}
 		s := tests.Must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
-		if _, err := scope.Namespaces(st.Leases).Create(t.Context(), "default", s, nil); err != nil {
-			t.Errorf("%s: %v", rawURL, err)
-		}
+		tests.WantErr(t, tests.ErrOf(scope.Namespaces(st.Leases).Create(t.Context(), "default", s, nil)), nil,
+			"%s", rawURL)
 		if !st.Local || st.Volatile != (file == "") {
 			t.Errorf("%s: local %v, volatile %v", rawURL, st.Local, st.Volatile)
 		}
-		if err := st.Close(); err != nil {
-			t.Errorf("%s: %v", rawURL, err)
-		}
+		tests.WantErr(t, st.Close(), nil, "%s", rawURL)
 		if file != "" {
 			if info, err := os.Stat(filepath.Join(dir, file)); err != nil || info.Size() == 0 {
 				t.Errorf("%s: nothing was kept in %s: %v", rawURL, file, err)

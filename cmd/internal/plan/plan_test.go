@@ -148,9 +148,7 @@ func use(t *draw.T, l snowfence.Layout, n Need) {
 	if err != nil || id < 0 || n.JSSafe && id >= 1<<53 || parts.Node != s.Nodes()-1 || parts.Tick != l.TickOf(now) {
 		t.Errorf("%s: made %d, which is %+v, %v", l, id, parts, err)
 	}
-	if err := g.Close(); err != nil {
-		t.Error(err)
-	}
+	tests.NoError(t, g.Close())
 }
 
 // Figures of the widest layouts are as positive as others'.

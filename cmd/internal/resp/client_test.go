@@ -385,9 +385,8 @@ func TestNamespaceChanges(t *testing.T) {
 	must(svc.Management.DeleteNamespace(t.Context(), gone))
 	p.fails(p.do("SNOWFENCE.NEXT", "n"), "NONAMESPACE")
 	other := &pb.CreateNamespaceRequest{Name: "n", Layout: "sonyflake"}
-	if _, err := svc.Management.CreateNamespace(t.Context(), other); err == nil {
-		t.Error("a deleted namespace came back with another layout")
-	}
+	fails(t, errOf(svc.Management.CreateNamespace(t.Context(), other)),
+		"a deleted namespace came back with another layout")
 	same := &pb.CreateNamespaceRequest{Name: "n", Layout: "twitter"}
 	must(svc.Management.CreateNamespace(t.Context(), same))
 	// its ticks begin above the old one's

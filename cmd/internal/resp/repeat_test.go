@@ -24,9 +24,7 @@ func TestRepeatedCommands(t *testing.T) {
 	}
 	svc := server.New(st, server.Options{Lead: 10_000})
 	defer func() {
-		if err := svc.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		noError(t, svc.Close(context.Background()))
 	}()
 	srv, addr := start(t, Config{Service: svc})
 	p := dial(t, addr)

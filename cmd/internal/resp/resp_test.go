@@ -40,9 +40,7 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if err := s.Shutdown(ctx); err != nil {
-			t.Error("shutdown:", err)
-		}
+		wantErr(t, s.Shutdown(ctx), nil, "shutdown")
 		if err := <-served; err != nil {
 			t.Error("serve:", err)
 		}

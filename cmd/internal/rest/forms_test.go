@@ -123,3 +123,9 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// fails reports a call without an error.
+var fails = tests.Fails

@@ -40,9 +40,7 @@ func start(t testing.TB) *face {
 		return f.who, nil
 	}, func(h http.Handler) http.Handler { return h })
 	t.Cleanup(func() {
-		if err := f.service.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		noError(t, f.service.Close(context.Background()))
 	})
 	return f
 }

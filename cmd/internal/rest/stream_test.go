@@ -34,9 +34,7 @@ func TestStream(t *testing.T) {
 	cancel()
 	s.Close() // waits for the handler
 	all := new(server.Caller)
-	if err := f.service.Reserve(all, server.MostRoom); err != nil {
-		t.Error(err)
-	}
+	noError(t, f.service.Reserve(all, server.MostRoom))
 	f.service.Ended(all)
 }
 
@@ -73,7 +71,5 @@ func TestStreamOfALostRight(t *testing.T) {
 	res := must(http.Get(s.URL + "/v1/default/stream"))
 	defer res.Body.Close()
 	tokens(server.VerbRead).Replace(before)
-	if _, err := io.Copy(io.Discard, res.Body); err == nil {
-		t.Error("the stream came to a good end")
-	}
+	fails(t, errOf(io.Copy(io.Discard, res.Body)), "the stream came to a good end")
 }

@@ -21,9 +21,7 @@ func TestPastOverRPC(t *testing.T) {
 	c := client(t, serve(t, st, server.Options{}))
 	want := remote.Backfill{Namespace: "orders", At: time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC), Node: 5}
 	ids := make([]snowfence.ID, 3)
-	if err := c.FillAt(t.Context(), ids, want); err == nil {
-		t.Error("IDs for the past of a namespace that does not allow them")
-	}
+	fails(t, c.FillAt(t.Context(), ids, want), "IDs for the past of a namespace that does not allow them")
 	must(scope.Namespaces(st).AllowBackfill(t.Context(), "orders", 0))
 	seen := map[snowfence.ID]bool{}
 	for range 2 {
@@ -45,11 +43,7 @@ func TestPastOverRPC(t *testing.T) {
 		"a node that is none":    {Namespace: "orders", At: want.At, Node: 1024},
 		"a namespace that isn't": {Namespace: "nothing", At: want.At},
 	} {
-		if err := c.FillAt(t.Context(), ids, p); err == nil {
-			t.Errorf("no error: %s", name)
-		}
+		fails(t, c.FillAt(t.Context(), ids, p), "no error: %s", name)
 	}
-	if err := c.FillAt(t.Context(), make([]snowfence.ID, 1_000_001), want); err == nil {
-		t.Error("more than a million")
-	}
+	fails(t, c.FillAt(t.Context(), make([]snowfence.ID, 1_000_001), want), "more than a million")
 }

@@ -48,27 +48,19 @@ func TestRemoteSequence(t *testing.T) {
 				n, err := s.Next(t.Context())
 				rises("Next", n, err)
 			}
-			if _, err := c.Dated(t.Context(), "orders"); !errors.Is(err, sequence.ErrDated) {
-				t.Errorf("a plain one: %v", err)
-			}
-			if _, err := s.Reserve(t.Context(), 900_000); !errors.Is(err, sequence.ErrEnded) {
-				t.Errorf("more than there are: %v", err)
-			}
+			wantErr(t, errOf(c.Dated(t.Context(), "orders")), sequence.ErrDated, "a plain one")
+			wantErr(t, errOf(s.Reserve(t.Context(), 900_000)), sequence.ErrEnded, "more than there are")
 			more := sequence.Changes{Max: new(int64(10_000_000))}
 			noError(t, sequence.Update(t.Context(), st, "orders", more))
 			n, err := s.Next(t.Context())
 			rises("after max was raised", n, err)
 			noError(t, s.Close())
-			if err := errorOf(s.Next(t.Context())); !errors.Is(err, sequence.ErrClosed) {
-				t.Errorf("after Close: %v", err)
-			}
+			wantErr(t, errorOf(s.Next(t.Context())), sequence.ErrClosed, "after Close")
 		})
 	}
 	st := store.NewMemory()
 	c := client(t, serve(t, st, server.Options{}))
-	if _, err := c.Sequence(t.Context(), "nowhere"); !errors.Is(err, sequence.ErrNoSequence) {
-		t.Errorf("no sequence: %v", err)
-	}
+	wantErr(t, errOf(c.Sequence(t.Context(), "nowhere")), sequence.ErrNoSequence, "no sequence")
 }
 
 // Serials of a dated sequence have their texts; several callers get
@@ -78,9 +70,7 @@ func TestRemoteSerials(t *testing.T) {
 	c := client(t, serve(t, st, server.Options{}))
 	d := sequence.Definition{Pattern: "{yy}{month}-{n:3+}", Zone: "Europe/Berlin"}
 	noError(t, sequence.Create(t.Context(), st, "orders", d))
-	if _, err := c.Sequence(t.Context(), "orders"); !errors.Is(err, sequence.ErrDated) {
-		t.Errorf("as a plain one: %v", err)
-	}
+	wantErr(t, errOf(c.Sequence(t.Context(), "orders")), sequence.ErrDated, "as a plain one")
 	s := must(c.Dated(t.Context(), "orders"))
 	first, err := s.Next(t.Context())
 	if err != nil || first.N != 1 || first.Text != fmt.Sprintf("%04d-001", first.Period%10000) {
@@ -137,9 +127,7 @@ func TestRemoteSerials(t *testing.T) {
 	}
 	_ = s.Close()
 	for _, err := range []error{errorOf(s.Next(t.Context())), errorOf(s.Reserve(t.Context(), first.Period, 1))} {
-		if !errors.Is(err, sequence.ErrClosed) {
-			t.Errorf("after Close: %v", err)
-		}
+		wantErr(t, err, sequence.ErrClosed, "after Close")
 	}
 }
 
@@ -286,3 +274,12 @@ func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

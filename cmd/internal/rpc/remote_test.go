@@ -187,14 +187,10 @@ func TestRemoteSource(t *testing.T) {
 	if id, err := old.Next(ctx); err == nil {
 		t.Errorf("%d is older than a nanosecond", id)
 	}
-	if _, err := c.Source("n", &remote.SourceOptions{Batch: -1}); err == nil {
-		t.Error("a negative batch")
-	}
+	fails(t, errOf(c.Source("n", &remote.SourceOptions{Batch: -1})), "a negative batch")
 	none := must(c.Source("nowhere", nil))
 	defer none.Close()
-	if _, err := none.Next(t.Context()); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Errorf("no namespace: %v", err)
-	}
+	wantErr(t, errOf(none.Next(t.Context())), lease.ErrNoNamespace, "no namespace")
 }
 
 // A server that stands still, as one that was stopped or is behind a broken
@@ -234,9 +230,8 @@ func TestRemoteEncrypted(t *testing.T) {
 	gives := serve(t, st, o)
 	secret := &pb.CreateNamespaceRequest{Name: "secret", Layout: "randflake"}
 	must(keeps.service.Management.CreateNamespace(t.Context(), secret))
-	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("a server that keeps its secrets: %v", err)
-	}
+	wantErr(t, errOf(client(t, keeps).Scheme(t.Context(), "secret")), lease.ErrRefused,
+		"a server that keeps its secrets")
 	g := must(client(t, gives).Open(t.Context(), &lease.Options{Namespace: "secret"}))
 	defer g.Close()
 	id := must(g.Next(t.Context()))
@@ -256,9 +251,7 @@ func TestRemoteDial(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	if _, err := remote.Dial(nil, nil); err == nil {
-		t.Error("no servers")
-	}
+	fails(t, errOf(remote.Dial(nil, nil)), "no servers")
 }
 
 // A token that is replaced in its file is in use from the next request on,
@@ -293,9 +286,7 @@ func TestTokenFile(t *testing.T) {
 			t.Errorf("%q in the file: %q, %v", step.text, token, err)
 		}
 	}
-	if _, err := remote.Dial([]string{srv.URL}, &remote.Options{Token: "x", TokenFile: file}); err == nil {
-		t.Error("both are given")
-	}
+	fails(t, errOf(remote.Dial([]string{srv.URL}, &remote.Options{Token: "x", TokenFile: file})), "both are given")
 }
 
 // must returns the result of a call that has to work.

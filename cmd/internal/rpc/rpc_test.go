@@ -214,9 +214,7 @@ func TestPlainJSON(t *testing.T) {
 	}
 	for _, id := range list {
 		text, _ := id.(string)
-		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
-			t.Errorf("%v is no text with an ID", id)
-		}
+		wantErr(t, errOf(strconv.ParseInt(text, 10, 64)), nil, "%v is no text with an ID", id)
 	}
 	for body, want := range map[string]string{
 		`{"namespace":"nowhere"}`: "not_found", `{"count":1000001}`: "invalid_argument", `{"namespace":"a/b"}`: "invalid_argument",

@@ -165,9 +165,7 @@ func passOn(t *testing.T, cert, key string) {
 	}
 	own, next, second = out[0].Lease, out[1].Lease, out[3].Lease
 	release := &pb.ReleaseRequest{Ticket: next.Ticket, Used: &next.From}
-	if _, err := atB.Release(ctx, with(atB, release)); err != nil {
-		t.Error(err)
-	}
+	must(atB.Release(ctx, with(atB, release)))
 	if _, err := renew(atA, next); reasonOf(err) != "lost" {
 		t.Errorf("released at the other server: %v", err)
 	}
@@ -222,10 +220,7 @@ func TestAPeerHasItsKey(t *testing.T) {
 		address, err := b.service.Servers.Peer(t.Context(), a.service.ID())
 		return err == nil && strings.HasPrefix(address, "https://")
 	})
-	if err := b.service.Servers.CheckPeer(leaf(cert, key)); err != nil {
-		t.Error(err)
-	}
-	if err := b.service.Servers.CheckPeer(leaf(files("other"))); err == nil {
-		t.Error("a stranger whose certificate the same authority signed")
-	}
+	noError(t, b.service.Servers.CheckPeer(leaf(cert, key)))
+	fails(t, b.service.Servers.CheckPeer(leaf(files("other"))),
+		"a stranger whose certificate the same authority signed")
 }

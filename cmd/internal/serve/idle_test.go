@@ -18,9 +18,7 @@ func TestReadyServersHaveALease(t *testing.T) {
 		st := newStore(t)
 		p := &Process{cfg: Config{}.withDefaults(), service: server.New(st, server.Options{})}
 		defer func() {
-			if err := p.service.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
+			noError(t, p.service.Close(context.Background()))
 		}()
 		for range 2 {
 			noError(t, p.readyError(t.Context()))

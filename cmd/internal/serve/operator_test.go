@@ -298,9 +298,7 @@ func TestStopAnswersBusyClients(t *testing.T) {
 	close(stop)
 	ctx, cancel := context.WithTimeout(t.Context(), patienceOfTests)
 	defer cancel()
-	if err := p.Stop(ctx); err != nil {
-		t.Error(err)
-	}
+	noError(t, p.Stop(ctx))
 	all.Wait()
 	if closed.Load() == 0 {
 		t.Error("no answer told its client to go")

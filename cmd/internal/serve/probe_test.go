@@ -29,15 +29,11 @@ func TestAsk(t *testing.T) {
 		if strings.HasPrefix(name, "resp") {
 			c.HTTP = ""
 		}
-		if err := Probe(t.Context(), c, "/healthz"); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		wantErr(t, Probe(t.Context(), c, "/healthz"), nil, "%s", name)
 		ctx, cancel := context.WithTimeout(context.Background(), patienceOfTests)
 		defer cancel()
 		noError(t, p.Stop(ctx))
-		if err := Probe(t.Context(), c, "/healthz"); err == nil {
-			t.Errorf("%s: alive after its end", name)
-		}
+		fails(t, Probe(t.Context(), c, "/healthz"), "%s: alive after its end", name)
 	}
 	closed := Config{Listeners: Listeners{HTTP: "127.0.0.1:1"}, Access: Access{TLSCert: cert, TLSClientCA: ca.file}}
 	if err := Probe(t.Context(), closed, "/healthz"); err == nil ||
@@ -58,8 +54,6 @@ func TestAsk(t *testing.T) {
 	}()
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	for _, l := range []Listeners{{HTTP: ":" + port}, {RESP: "0.0.0.0:" + port}} {
-		if err := Probe(t.Context(), Config{Listeners: l}, "/healthz"); err == nil {
-			t.Errorf("%+v: another program is taken for a server", l)
-		}
+		fails(t, Probe(t.Context(), Config{Listeners: l}, "/healthz"), "%+v: another program is taken for a server", l)
 	}
 }

@@ -67,9 +67,7 @@ func TestReload(t *testing.T) {
 			t.Errorf("%s in place of a good one: %v", name, err)
 		}
 	}
-	if err := p.Reload(next); err != nil {
-		t.Error(err)
-	}
+	noError(t, p.Reload(next))
 	before := p.certificates.publicKey()
 	ca.lifetime = -time.Minute
 	ca.issue(t, c.TLSCert, c.TLSKey)

@@ -4,7 +4,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"net"
 	"os"
@@ -35,12 +34,8 @@ func TestSockets(t *testing.T) {
 	r := must(remote.Dial([]string{p.HTTP}, &remote.Options{Timeout: patienceOfTests}))
 	defer r.Close()
 	g := must(r.Open(t.Context(), nil))
-	if _, err := g.Next(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := g.Close(); err != nil {
-		t.Error(err)
-	}
+	must(g.Next(t.Context()))
+	noError(t, g.Close())
 	conn := must(net.Dial("unix", redis))
 	defer conn.Close()
 	if got := newRESPClient(t, conn).ask("SNOWFENCE.NEXT default"); !strings.HasPrefix(got, "$") {
@@ -48,9 +43,7 @@ func TestSockets(t *testing.T) {
 	}
 	resp := Config{Listeners: Listeners{RESP: p.RESP}}
 	for _, probed := range []Config{c, resp} {
-		if err := Probe(t.Context(), probed, "/healthz"); err != nil {
-			t.Error(err)
-		}
+		noError(t, Probe(t.Context(), probed, "/healthz"))
 	}
 	if _, err := Start(t.Context(), c, newStore(t)); err == nil ||
 		!strings.Contains(err.Error(), "another program listens on "+http) {
@@ -60,13 +53,9 @@ func TestSockets(t *testing.T) {
 	defer cancel()
 	noError(t, p.Stop(ctx))
 	for _, path := range []string{http, redis} {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is still there: %v", path, err)
-		}
+		wantErr(t, errOf(os.Lstat(path)), fs.ErrNotExist, "%s is still there", path)
 	}
-	if err := Probe(t.Context(), c, "/healthz"); err == nil {
-		t.Error("it lives after its end")
-	}
+	fails(t, Probe(t.Context(), c, "/healthz"), "it lives after its end")
 }
 
 // A socket replaces nothing but a socket, and says what is wrong with its

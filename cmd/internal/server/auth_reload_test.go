@@ -49,9 +49,7 @@ func TestTokensReadAgain(t *testing.T) {
 			err = before[i].May(VerbIDs, "b")
 		}
 		if want == -1 {
-			if err != nil {
-				t.Errorf("%s: %v", before[i].Name, err)
-			}
+			wantErr(t, err, nil, "%s", before[i].Name)
 		} else if KindOf(err) != want {
 			t.Errorf("%s: %v", before[i].Name, err)
 		}
@@ -69,9 +67,7 @@ func TestTokensReadAgain(t *testing.T) {
 	if before[0].Authorize(VerbIDs, "a", 1) == nil || !before[0].Limited() || before[0].Sees("a") {
 		t.Error("a token that was taken away still counts")
 	}
-	if _, err := now.Identify("4"); err == nil {
-		t.Error("an old secret is still known")
-	}
+	fails(t, errOf(now.Identify("4")), "an old secret is still known")
 }
 
 func TestBadTokens(t *testing.T) {
@@ -91,9 +87,7 @@ func TestBadTokens(t *testing.T) {
 		"no holder":   {{Name: "a", SHA256: sum("1"), Nodes: 1}},
 		"manager":     {{Name: "a", SHA256: sum("1"), Verbs: []Verb{VerbLease, VerbManage}, Nodes: 1}},
 	} {
-		if _, err := NewAuth(list); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		fails(t, errOf(NewAuth(list)), "%s: no error", name)
 	}
 }
 
@@ -107,9 +101,7 @@ func TestTokenEnds(t *testing.T) {
 			t.Fatal("a token is refused before its end")
 		}
 		time.Sleep(time.Hour - time.Nanosecond)
-		if err := id.May(VerbIDs, "n"); err != nil {
-			t.Error(err)
-		}
+		noError(t, id.May(VerbIDs, "n"))
 		time.Sleep(time.Nanosecond)
 		_, err = id.Pace(t.Context(), 1)
 		for name, err := range map[string]error{

@@ -109,9 +109,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: %s (%v), want %s", c.what, KindOf(c.err).Name(), c.err, c.want.Name())
 		}
 	}
-	if err := create("n", "twitter", 0, 0); err != nil {
-		t.Errorf("created again as it is: %v", err)
-	}
+	wantErr(t, create("n", "twitter", 0, 0), nil, "created again as it is")
 }
 
 // docs/reference/errors.md says what each kind becomes on each wire.
@@ -128,3 +126,12 @@ func TestPageOfErrors(t *testing.T) {
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

@@ -25,12 +25,8 @@ func TestReserve(t *testing.T) {
 	if err := s.Reserve(first, 1<<20); KindOf(err) != TooMuch {
 		t.Errorf("beyond its share: %v", err)
 	}
-	if err := s.Reserve(first, freeRoom); err != nil {
-		t.Errorf("a small answer: %v", err)
-	}
-	if err := s.Reserve(second, 32<<20); err != nil {
-		t.Errorf("another client: %v", err)
-	}
+	wantErr(t, s.Reserve(first, freeRoom), nil, "a small answer")
+	wantErr(t, s.Reserve(second, 32<<20), nil, "another client")
 	own := &Caller{From: "127.0.0.1:1"} // programs of this machine share its address
 	if err := s.Reserve(own, 33<<20); KindOf(err) != TooMuch {
 		t.Errorf("beyond all: %v", err)
@@ -51,13 +47,9 @@ func TestStreamLeavesItsTokenOthers(t *testing.T) {
 		t.Errorf("the first piece: %d, %v", n, err)
 	}
 	time.AfterFunc(10*time.Millisecond, cancel)
-	if _, err := id.Pace(ctx, 1000); err == nil {
-		t.Error("a stream takes what is for others")
-	}
+	fails(t, errOf(id.Pace(ctx, 1000)), "a stream takes what is for others")
 	for range 5 {
-		if err := id.Authorize(VerbIDs, "default", 1); err != nil {
-			t.Errorf("another request: %v", err)
-		}
+		wantErr(t, id.Authorize(VerbIDs, "default", 1), nil, "another request")
 	}
 }
 
@@ -95,7 +87,5 @@ func TestBatchesOfAllLengths(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	use := func([]snowfence.ID) { t.Error("made for no caller") }
-	if err := s.IDs.Batch(gone, c, Order{Namespace: "n", Count: 10}, use); err == nil {
-		t.Error("a batch for who is gone")
-	}
+	fails(t, s.IDs.Batch(gone, c, Order{Namespace: "n", Count: 10}, use), "a batch for who is gone")
 }

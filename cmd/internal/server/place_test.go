@@ -78,9 +78,7 @@ func TestOneTokenLeavesPlaces(t *testing.T) {
 		t.Errorf("one token has %d of %d", own, most)
 	}
 	p := m.Enter(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, nil, most)
-	if err := p.Claim(cart); err != nil {
-		t.Errorf("another token: %v", err)
-	}
+	wantErr(t, p.Claim(cart), nil, "another token")
 	p.Leave()
 	if by := m.places.by; m.places.total != int64(own) || by["token cart"] != 0 || by["token shop"] != int64(own) {
 		t.Errorf("%+v", &m.places)

@@ -29,12 +29,8 @@ func TestStoreAway(t *testing.T) {
 	}); KindOf(err) != Unavailable {
 		t.Errorf("change: %s: %v", KindOf(err).Name(), err)
 	}
-	if _, err := s.one(t.Context(), "n"); err != nil {
-		t.Errorf("IDs end with the store: %v", err)
-	}
-	if err := s.Ping(t.Context()); err == nil {
-		t.Error("the store answers")
-	}
+	wantErr(t, errOf(s.one(t.Context(), "n")), nil, "IDs end with the store")
+	fails(t, s.Ping(t.Context()), "the store answers")
 }
 
 // Close while a generator is being opened: nothing is held afterwards,

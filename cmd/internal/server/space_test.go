@@ -26,9 +26,7 @@ func TestWithinOfAServer(t *testing.T) {
 		if node := int64(id) >> 12 & 1023; node < nodes[0] || node > nodes[1] {
 			t.Errorf("%s: node %d", within, node)
 		}
-		if _, err := s.one(t.Context(), "flat"); err != nil {
-			t.Errorf("%s: a layout without data centers: %v", within, err)
-		}
+		wantErr(t, errOf(s.one(t.Context(), "flat")), nil, "%s: a layout without data centers", within)
 	}
 	s := newService(t, newStore(t, "zones"), Options{Within: "worker=3"})
 	_, err := s.one(t.Context(), "zones")
@@ -60,9 +58,7 @@ func TestShorterBlock(t *testing.T) {
 		t.Errorf("%d nodes are held", n)
 	}
 	s := newService(t, st, Options{TTL: ttl})
-	if _, err := s.one(t.Context(), "n"); err != nil {
-		t.Errorf("with blocks of 4 left: %v", err)
-	}
+	wantErr(t, errOf(s.one(t.Context(), "n")), nil, "with blocks of 4 left")
 	if n := held(t, st, "n"); n != 64+64*8+4 {
 		t.Errorf("%d nodes are held", n)
 	}

@@ -88,15 +88,11 @@ func TestSingleNodesAreSublet(t *testing.T) {
 		}
 		st.fail(nil)
 		time.Sleep(10 * time.Second)
-		if err := s.Leases.Release(t.Context(), all[0], all[0].Grant.From+1); err != nil {
-			t.Error(err)
-		}
+		noError(t, s.Leases.Release(t.Context(), all[0], all[0].Grant.From+1))
 		if _, _, err := s.Leases.Renew(t.Context(), id, all[0], rand.Text()); KindOf(err) != Lost {
 			t.Errorf("after a release: %v", err)
 		}
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, s.Close(t.Context()))
 		for _, r := range leasesOf(t, st) {
 			if r.Label == s.Label() && r.Holder != "" {
 				t.Errorf("not given back: %+v", r)
@@ -129,16 +125,12 @@ func TestLimitOfSubleases(t *testing.T) {
 			}
 			all = append(all, l)
 		}
-		if _, err := take(second, id); err != nil {
-			t.Errorf("at another server: %v", err)
-		}
+		wantErr(t, errOf(take(second, id)), nil, "at another server")
 		noError(t, s.Leases.Release(t.Context(), all[0], all[0].Grant.From))
 		l := must(take(s, id))
 		time.Sleep(time.Minute) // all have ended
 		for range 2 {
-			if _, err := take(s, id); err != nil {
-				t.Error(err)
-			}
+			must(take(s, id))
 		}
 		if _, _, err := s.Leases.Renew(t.Context(), id, l, rand.Text()); KindOf(err) != TooMuch && KindOf(err) != Lost {
 			t.Errorf("a ticket that had ended: %v", err)

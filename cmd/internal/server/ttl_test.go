@@ -23,9 +23,7 @@ func TestLogOfCutTTL(t *testing.T) {
 			_, err = sp.Next(t.Context())
 		}
 		noError(t, err)
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, s.Close(t.Context()))
 		if got := strings.Count(log.String(), "snowfence namespace change orders --max-ttl 1h0m0s"); got != want {
 			t.Errorf("ttl %v: %d warnings\n%s", ttl, got, &log)
 		}

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -215,9 +214,7 @@ func TestFirstGrantTakenBack(t *testing.T) {
 	r, clk := newSet(), newClock()
 	f := grants(t, bwmarrin, 5, clk)
 	taken := &takenBack{granting: f}
-	if _, err := r.on(taken, Options{Time: clk.now}); !errors.Is(err, snowfence.ErrFenced) {
-		t.Errorf("%v", err)
-	}
+	wantErr(t, errOf(r.on(taken, Options{Time: clk.now})), snowfence.ErrFenced, "")
 	must(open(t, r, bwmarrin, 5, Options{Time: clk.now}).TryNext())
 }
 
@@ -241,9 +238,7 @@ func TestCloseOverAFenceThatDoesNotAnswer(t *testing.T) {
 		clk.advance(2 * time.Minute) // its grant is over
 		go h.Next(t.Context())
 		synctest.Wait()
-		if err := h.Close(); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Close: %v", err)
-		}
+		wantErr(t, h.Close(), context.DeadlineExceeded, "Close")
 		closed(t, open(t, r, bubble, 5, Options{Time: clk.now}))
 		f.set(func(f *granting) { f.grant.From, f.grant.Until = f.grant.From+1, f.grant.Until+600_000 })
 		close(f.answer)
@@ -338,9 +333,7 @@ func TestFenceIsAskedForTicksAboveTheFloor(t *testing.T) {
 	closed(t, open(t, r, bwmarrin, 9, o)) // lets the one before go
 	clk.step(-2 * time.Minute)
 	f := grants(t, bwmarrin, 5, clk)
-	if _, err := r.on(f, o); !errors.Is(err, errGone) {
-		t.Errorf("a grant that ends below the floor: %v", err)
-	}
+	wantErr(t, errOf(r.on(f, o)), errGone, "a grant that ends below the floor")
 	floor := f.grant.From + 120_001
 	if !slices.Equal(f.past, []int64{floor}) {
 		t.Errorf("it was asked for more than %d, not %d", f.past, floor)

@@ -100,9 +100,7 @@ func (f *granting) lose() {
 
 func refused(t testing.TB, what string, err error) {
 	t.Helper()
-	if !errors.Is(err, ErrOverlap) {
-		t.Errorf("%s: %v", what, err)
-	}
+	wantErr(t, err, ErrOverlap, "%s", what)
 }
 
 func closed(t testing.TB, h *Handle) {

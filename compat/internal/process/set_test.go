@@ -89,18 +89,12 @@ func TestEqualPartsShareOneGenerator(t *testing.T) {
 		}
 	}
 	for _, o := range []Options{{From: 5}, {Until: 1 << 40}} {
-		if _, err := r.open(scheme(bwmarrin), 7, o); !errors.Is(err, ErrOverlap) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		wantErr(t, errOf(r.open(scheme(bwmarrin), 7, o)), ErrOverlap, "%+v", o)
 	}
 	clk := Options{Time: newClock().now}
-	if _, err := r.open(scheme(bwmarrin), 7, clk); !errors.Is(err, ErrOverlap) {
-		t.Errorf("with a clock of its own: %v", err)
-	}
+	wantErr(t, errOf(r.open(scheme(bwmarrin), 7, clk)), ErrOverlap, "with a clock of its own")
 	open(t, r, bwmarrin, 10, clk)
-	if _, err := r.open(scheme(bwmarrin), 10, Options{}); !errors.Is(err, ErrOverlap) {
-		t.Errorf("beside one with a clock of its own: %v", err)
-	}
+	wantErr(t, errOf(r.open(scheme(bwmarrin), 10, Options{})), ErrOverlap, "beside one with a clock of its own")
 	if got := len(parts.Scheme().Layout().Fields); got != 4 {
 		t.Errorf("a handle has another's scheme: %d fields", got)
 	}
@@ -112,9 +106,7 @@ func TestOtherTimeBitsAreNotEqual(t *testing.T) {
 	r := newSet()
 	h := open(t, r, bwmarrin, 7, Options{})
 	for _, spec := range []string{"time=40,node=10,seq=12", "time=40,zone=5,rack=5,seq=12"} {
-		if _, err := r.open(scheme(spec), 7, Options{}); !errors.Is(err, ErrOverlap) {
-			t.Errorf("%s: %v", spec, err)
-		}
+		wantErr(t, errOf(r.open(scheme(spec), 7, Options{})), ErrOverlap, "%s", spec)
 	}
 	runtime.KeepAlive(h)
 }
@@ -145,9 +137,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		last := must(old.TryNext())
 		h, err := r.open(scheme(c.spec), c.node, o)
 		if c.free {
-			if err != nil {
-				t.Errorf("%+v: %v", c, err)
-			}
+			wantErr(t, err, nil, "%+v", c)
 			must(old.TryNext())
 			continue
 		}
@@ -157,12 +147,8 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		must(old.TryNext()) // it goes on
 		o.Replace = true
 		h = open(t, r, c.spec, c.node, o)
-		if _, err := old.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
-			t.Errorf("%+v: the replaced one says %v", c, err)
-		}
-		if _, err := h.TryNext(); !errors.Is(err, snowfence.ErrExhausted) {
-			t.Errorf("%+v: the new one uses the tick of the old one: %v", c, err)
-		}
+		wantErr(t, errOf(old.TryNext()), snowfence.ErrClosed, "%+v: the replaced one says", c)
+		wantErr(t, errOf(h.TryNext()), snowfence.ErrExhausted, "%+v: the new one uses the tick of the old one", c)
 		clk.advance(time.Millisecond)
 		if got := tick(h, must(h.TryNext())); got != tick(old, last)+1 {
 			t.Errorf("%+v: tick %d after %d", c, got, tick(old, last))
@@ -246,15 +232,12 @@ func TestEndOfLife(t *testing.T) {
 	h := open(t, r, spec, 1, Options{Time: clk.now})
 	must(h.TryNext())
 	noError(t, h.Close())
-	if _, err := r.open(scheme(spec), 1, Options{Time: clk.now}); !errors.Is(err, snowfence.ErrLifetime) {
-		t.Errorf("a new one in a used up space: %v", err)
-	}
+	wantErr(t, errOf(r.open(scheme(spec), 1, Options{Time: clk.now})), snowfence.ErrLifetime,
+		"a new one in a used up space")
 	r = newSet()
 	h = open(t, r, spec, 1, Options{Time: clk.now})
 	clk.advance(time.Second)
-	if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrLifetime) {
-		t.Errorf("Next: %v", err)
-	}
+	wantErr(t, errOf(h.Next(t.Context())), snowfence.ErrLifetime, "Next")
 	if err, _ := panicOf(h.Must).(error); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("Must panicked with %v", err)
 	}
@@ -267,9 +250,7 @@ func TestFirstTick(t *testing.T) {
 	spec := "time=41,node=10,seq=2,epoch=" + c.wall.Format(time.RFC3339)
 	o := Options{From: 3, Time: c.now}
 	h := open(t, r, spec, 7, o)
-	if id, err := h.TryNext(); !errors.Is(err, snowfence.ErrExhausted) {
-		t.Errorf("before the first tick: %d, %v", id, err)
-	}
+	wantErr(t, errOf(h.TryNext()), snowfence.ErrExhausted, "before the first tick")
 	c.advance(3 * time.Millisecond)
 	if got := tick(h, must(h.TryNext())); got != 3 {
 		t.Errorf("the first ID has tick %d", got)
@@ -280,9 +261,7 @@ func TestFirstTick(t *testing.T) {
 	}
 	noError(t, h.Close())
 	again := open(t, r, spec, 7, o) // it has its own clock, so the old one was let go
-	if id, err := again.TryNext(); !errors.Is(err, snowfence.ErrExhausted) {
-		t.Errorf("in a tick that was used: %d, %v", id, err)
-	}
+	wantErr(t, errOf(again.TryNext()), snowfence.ErrExhausted, "in a tick that was used")
 	c.advance(time.Millisecond)
 	if got := tick(again, must(again.TryNext())); got != 9 {
 		t.Errorf("after a restart: tick %d", got)
@@ -299,9 +278,7 @@ func TestNextSoonGivesUp(t *testing.T) {
 			must(h.NextSoon(context.Background()))
 		}
 		start := time.Now() // the clock of the generator stands still
-		if _, err := h.NextSoon(context.Background()); !errors.Is(err, snowfence.ErrExhausted) {
-			t.Errorf("a full tick: %v", err)
-		}
+		wantErr(t, errOf(h.NextSoon(context.Background())), snowfence.ErrExhausted, "a full tick")
 		if waited := time.Since(start); waited < time.Second || waited > 2*time.Second {
 			t.Errorf("it waited %v", waited)
 		}
@@ -320,9 +297,7 @@ func TestExtend(t *testing.T) {
 	h := open(t, r, bwmarrin, 7, o)
 	must(h.TryNext())
 	clk.advance(2 * time.Millisecond)
-	if id, err := h.TryNext(); !errors.Is(err, snowfence.ErrFenced) {
-		t.Errorf("after the end: %d, %v", id, err)
-	}
+	wantErr(t, errOf(h.TryNext()), snowfence.ErrFenced, "after the end")
 	if h.Extend(from+2) || h.Extend(from+1) || h.Until() != from+2 || !h.Extend(from+5) || h.Until() != from+5 {
 		t.Fatalf("it ends at %d", h.Until()-from)
 	}
@@ -334,9 +309,7 @@ func TestExtend(t *testing.T) {
 	other := open(t, r, bwmarrin, 7, o)
 	above(t, other, clk, new(seen))
 	o.Until = from + 3
-	if _, err := r.open(scheme(bwmarrin), 7, o); err == nil {
-		t.Error("all of its ticks were used")
-	}
+	fails(t, errOf(r.open(scheme(bwmarrin), 7, o)), "all of its ticks were used")
 	must(other.TryNext())
 }
 

@@ -64,9 +64,7 @@ func TestSpareGeneratorsAreFew(t *testing.T) {
 		must(h.Next(t.Context()))
 		noError(t, h.Close())
 	}
-	if _, err := first.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("the one unused for longest: %v", err)
-	}
+	wantErr(t, errOf(first.TryNext()), snowfence.ErrClosed, "the one unused for longest")
 	open := 0
 	for _, sp := range r.spaces {
 		open += len(sp.uses)
@@ -82,18 +80,12 @@ func TestCloseCountsOnce(t *testing.T) {
 	for range 3 {
 		noError(t, a.Close())
 	}
-	if _, err := b.Next(t.Context()); err != nil {
-		t.Errorf("the other handle: %v", err)
-	}
+	wantErr(t, errOf(b.Next(t.Context())), nil, "the other handle")
 	if len(r.unused) != 0 {
 		t.Error("a generator in use counts as unused")
 	}
-	if _, err := a.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("Next of a closed handle: %v", err)
-	}
-	if _, err := a.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("TryNext of a closed handle: %v", err)
-	}
+	wantErr(t, errOf(a.Next(t.Context())), snowfence.ErrClosed, "Next of a closed handle")
+	wantErr(t, errOf(a.TryNext()), snowfence.ErrClosed, "TryNext of a closed handle")
 	if n, err := a.Fill(t.Context(), make([]snowfence.ID, 3)); n != 0 || !errors.Is(err, snowfence.ErrClosed) {
 		t.Errorf("Fill of a closed handle: %d, %v", n, err)
 	}
@@ -130,9 +122,8 @@ func TestCollectorDuringTheLastCall(t *testing.T) {
 						runtime.GC()
 						time.Sleep(2 * time.Millisecond)
 					}
-					if _, err := r.open(scheme(bwmarrin+",first=5"), 1, Options{}); !errors.Is(err, ErrOverlap) {
-						t.Errorf("another setting, during the call: %v", err)
-					}
+					wantErr(t, errOf(r.open(scheme(bwmarrin+",first=5"), 1, Options{})), ErrOverlap,
+						"another setting, during the call")
 				}
 				return time.Now(), time.Since(start)
 			}
@@ -150,3 +141,12 @@ var start = time.Now()
 
 // noError ends the test at an error.
 var noError = tests.NoError
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

@@ -58,9 +58,7 @@ func TestFenceThatRefusesIsAskedNowAndThen(t *testing.T) {
 		time.Sleep(2 * time.Second) // its grant is over
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := h.Next(ctx); !errors.Is(err, snowfence.ErrFenced) {
-			t.Errorf("Next until the end of its context: %v", err)
-		}
+		wantErr(t, errOf(h.Next(ctx)), snowfence.ErrFenced, "Next until the end of its context")
 		if waited := time.Since(start); waited < time.Minute || waited > 2*time.Minute {
 			t.Errorf("it waited %v", waited)
 		}
@@ -98,9 +96,7 @@ func TestCloseEndsWaiting(t *testing.T) {
 			_ = b.Close()
 		}()
 		start := time.Now()
-		if _, err := b.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-			t.Errorf("Next: %v", err)
-		}
+		wantErr(t, errOf(b.Next(t.Context())), snowfence.ErrClosed, "Next")
 		if waited := time.Since(start); waited < 10*time.Second || waited > 12*time.Second {
 			t.Errorf("it waited %v", waited)
 		}

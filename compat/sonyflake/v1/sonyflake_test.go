@@ -6,6 +6,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	sonyflake "github.com/snowfence/snowfence/compat/sonyflake/v1"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func TestFences(t *testing.T) {
@@ -23,9 +24,7 @@ func TestFences(t *testing.T) {
 	if id, err := sf.NextID(); err != nil || sonyflake.MachineID(id) != 7 {
 		t.Errorf("%d, %v", id, err)
 	}
-	if err := sf.Close(); err != nil {
-		t.Error(err)
-	}
+	tests.NoError(t, sf.Close())
 	fast := snowfence.MustLayout("sonyflake")
 	fast.Tick = time.Millisecond
 	swapped := snowfence.MustLayout("sonyflake")
@@ -39,8 +38,6 @@ func TestFences(t *testing.T) {
 		"1 ms": fast, "machine above sequence": swapped, "38 bits of time": short, "7 bits of sequence": few,
 		"15 bits of machine": small,
 	} {
-		if _, err := on(l); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		tests.Fails(t, tests.ErrOf(on(l)), "%s: accepted", name)
 	}
 }

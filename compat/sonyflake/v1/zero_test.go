@@ -1,11 +1,11 @@
 package sonyflake
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // The zero Sonyflake ended the program with a nil pointer.
@@ -15,11 +15,7 @@ func TestZeroSonyflake(t *testing.T) {
 	_, waits := sf.NextIDContext(t.Context())
 	_, composed := Compose(&sf, time.Now(), 1, 1)
 	for name, err := range map[string]error{"NextID": next, "NextIDContext": waits, "Compose": composed} {
-		if !errors.Is(err, snowfence.ErrClosed) {
-			t.Errorf("%s: %v", name, err)
-		}
+		tests.WantErr(t, err, snowfence.ErrClosed, "%s", name)
 	}
-	if err := sf.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	tests.WantErr(t, sf.Close(), nil, "Close")
 }

@@ -38,14 +38,10 @@ func TestTablesAreWhole(t *testing.T) {
 	for name := range f {
 		less := maps.Clone(f)
 		delete(less, name)
-		if _, err := page(less, machine{}); err == nil {
-			t.Errorf("a page without %s is accepted", name)
-		}
+		tests.Fails(t, tests.ErrOf(page(less, machine{})), "a page without %s is accepted", name)
 	}
 	f.set("more", 1)
-	if _, err := page(f, machine{}); err == nil {
-		t.Error("a figure without a row is accepted")
-	}
+	tests.Fails(t, tests.ErrOf(page(f, machine{})), "a figure without a row is accepted")
 }
 
 // Each table says which targets are met.

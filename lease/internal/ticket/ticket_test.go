@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -49,14 +48,10 @@ func TestTicketIsReadAsItWasSigned(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	for name, other := range map[string]*Signer{"another key": NewSigner("other"), "no key": NewSigner("")} {
-		if err := other.Verify(c); !errors.Is(err, store.ErrLost) {
-			t.Errorf("%s: %v", name, err)
-		}
+		tests.WantErr(t, other.Verify(c), store.ErrLost, "%s", name)
 	}
 	c.Until++
-	if err := s.Verify(c); !errors.Is(err, store.ErrLost) {
-		t.Errorf("another end: %v", err)
-	}
+	tests.WantErr(t, s.Verify(c), store.ErrLost, "another end")
 }
 
 // Bytes in another form are no ticket, though they have the same claims.
@@ -90,9 +85,7 @@ func TestDamagedForms(t *testing.T) {
 // one.
 func TestTicketWithoutAKey(t *testing.T) {
 	c := tests.Must(Parse((&Signer{mac: hmac.New(sha256.New, nil)}).Sign(claims())))
-	if err := NewSigner("").Verify(c); !errors.Is(err, store.ErrLost) {
-		t.Error(err)
-	}
+	tests.WantErr(t, NewSigner("").Verify(c), store.ErrLost, "")
 }
 
 // Bytes are a ticket in one form, or none, and no bytes do harm.

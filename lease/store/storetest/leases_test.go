@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -102,9 +103,8 @@ func testChangeFloors(w *world) {
 					time.Sleep(time.Millisecond)
 				}
 			}()
-			if err := u.askAfter(ctx, until); err == nil {
-				w.Errorf("a renewal was used while the layout was changing: %+v", u.heldClaim())
-			}
+			tests.Fails(w, u.askAfter(ctx, until),
+				"a renewal was used while the layout was changing: %+v", u.heldClaim())
 		}
 		return nil
 	})

@@ -3,6 +3,8 @@ package command
 import (
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // psql prints a timestamptz with a space, and with an offset that can have
@@ -21,8 +23,6 @@ func TestTimesAsDatabasesPrintThem(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "NULL", "1558081800", "2019-05-17 08:30:00+", "2019-05-17 08:30:00 UTC"} {
-		if got, err := ParseTime("at", text); err == nil {
-			t.Errorf("%q: %v", text, got)
-		}
+		tests.Fails(t, tests.ErrOf(ParseTime("at", text)), "%q", text)
 	}
 }

@@ -25,8 +25,6 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	for _, list := range []string{"", "octal", "dec,dec"} {
-		if _, err := newFormatter(list, false); err == nil {
-			t.Errorf("the list %q was accepted", list)
-		}
+		fails(t, errOf(newFormatter(list, false)), "the list %q was accepted", list)
 	}
 }

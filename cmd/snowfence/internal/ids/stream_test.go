@@ -61,9 +61,7 @@ func TestStreamWritesWhatWasMade(t *testing.T) {
 	f := must(newFormatter("dec", false))
 	const made = streamBatch + 7
 	var out bytes.Buffer
-	if err := stream(t.Context(), &counter{stop: made}, f, &out, 1e9); !errors.Is(err, errCounter) {
-		t.Errorf("the generator's error is %v", err)
-	}
+	wantErr(t, stream(t.Context(), &counter{stop: made}, f, &out, 1e9), errCounter, "the generator's error")
 	if out.String() != numbers(0, made) {
 		t.Error("IDs made before the failure are missing")
 	}
@@ -71,9 +69,7 @@ func TestStreamWritesWhatWasMade(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out.Reset()
 	g := &counter{after: cancel}
-	if err := stream(ctx, g, f, &out, 1e9); !errors.Is(err, context.Canceled) {
-		t.Errorf("after Ctrl-C the error is %v", err)
-	}
+	wantErr(t, stream(ctx, g, f, &out, 1e9), context.Canceled, "after Ctrl-C the error")
 	if out.String() != numbers(0, int(g.next)) {
 		t.Error("IDs made before Ctrl-C are missing")
 	}
@@ -92,11 +88,18 @@ func (w *failing) Write(b []byte) (int, error) {
 func TestStreamStopsWithItsReader(t *testing.T) {
 	f := must(newFormatter("dec", false))
 	for writes := range failing(3) {
-		if err := stream(t.Context(), &counter{}, f, &writes, 1<<40); !errors.Is(err, io.ErrClosedPipe) {
-			t.Errorf("got %v", err)
-		}
+		wantErr(t, stream(t.Context(), &counter{}, f, &writes, 1<<40), io.ErrClosedPipe, "")
 	}
 }
 
 // must returns the result of a call that has to work.
 func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
+
+// fails reports a call without an error.
+var fails = tests.Fails

@@ -71,9 +71,7 @@ func TestCommandsOfDeploy(t *testing.T) {
 		t.Fatal("the unit of the agent starts no agent")
 	}
 	e := command.New(nil, nil, nil, nil)
-	if err := agentCommand(e).ParseFlags(strings.Fields(agent[1])); err != nil {
-		t.Error(err)
-	}
+	tests.NoError(t, agentCommand(e).ParseFlags(strings.Fields(agent[1])))
 	if !strings.Contains(image, "\nFROM scratch\n") || !strings.Contains(image, "\nUSER 65532:65532\n") {
 		t.Error("the image is not the program alone, of a user who is not root")
 	}
