@@ -73,16 +73,23 @@ func TestBatchesLoseNothingInTheirTick(t *testing.T) {
 // A batch ends with its grant, and with the rollback value that its
 // generator goes on from.
 func TestBatchesEndWithTheirGrant(t *testing.T) {
-	s, clock := testScheme("time=41,rollback=1,node=8,seq=13,cipher=sparx"), newFakeClock()
+	s, clock := testScheme("time=41,rollback=2,node=7,seq=13,cipher=sparx"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
 	f := newScript(s, Grant{Node: 1, From: now - 9999, Until: now + 9999})
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
+	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1, Lead: 3})
 	take(t, g, 3)
-	clock.step(-time.Second)
-	must(g.Fill(t.Context(), make([]ID, 1)))
+	clock.step(-3 * time.Millisecond)
 	id, err := g.TryNext()
-	if tick, _ := inTick(t, s, now, id, err); tick != -1000 {
-		t.Errorf("after a step back of a second: tick %d", tick)
+	if tick, seq := inTick(t, s, now, id, err); tick != 0 || seq != 3 {
+		t.Errorf("after a step back within the lead: number %d of tick %d", seq, tick)
+	}
+	for i := range int64(2) { // by the batch, or by another call before it
+		clock.step(-time.Second)
+		must(g.Fill(t.Context(), make([]ID, i)))
+		id, err := g.TryNext()
+		if tick, _ := inTick(t, s, now, id, err); tick != -1003-1000*i {
+			t.Errorf("after %d steps back of a second: tick %d", i+1, tick)
+		}
 	}
 	take(t, g, 4)
 	if b := g.batch.Load(); b.next.Load() == b.count {

@@ -37,6 +37,10 @@ func TestStaticTicks(t *testing.T) {
 	if g := grant(t, f, last); g.From != 0 || g.Until != last+1 {
 		t.Errorf("granted %+v, and the last tick is %d", g, last)
 	}
+	_, held := f.Held(last)
+	if _, late := f.Held(last + 1); !held || late {
+		t.Errorf("at hand at the last tick: %t, after it: %t", held, late)
+	}
 	wantErr(t, errOf(f.Grant(t.Context(), last+1)), ErrLifetime, "past the last tick")
 	for _, used := range []int64{100, 50} { // a late word lowers nothing
 		noError(t, f.Release(t.Context(), Grant{}, used))

@@ -224,7 +224,7 @@ func (g *Generator) Scheme() *Scheme { return g.scheme }
 func (g *Generator) Ahead() time.Duration {
 	t := g.cur.Load()
 	w := t.word.Load()
-	if t.hold == nil || w >= sealed {
+	if w >= sealed {
 		return 0
 	}
 	tick := t.from + int64(min(w, t.end.Load())/t.span) // callers that failed moved the word past the end

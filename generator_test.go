@@ -303,10 +303,9 @@ func TestCloseWakesWaiters(t *testing.T) {
 // Ahead tells of a burst without using up an ID: two scrapes of metrics had
 // cost one each.
 func TestAheadUsesUpNoID(t *testing.T) {
-	s := testScheme("twitter")
-	now := MustLayout("twitter").Epoch.Add(1000 * time.Hour)
-	clock := func() (time.Time, time.Duration) { return now, 0 }
-	g, err := New(Config{Fence: Unguarded(s, 5), Lead: 100, MaxWait: -1, Time: clock})
+	s, clock := testScheme("twitter"), newFakeClock()
+	now := clock.wall
+	g, err := New(Config{Fence: Unguarded(s, 5), Lead: 100, MaxWait: -1, Time: clock.now})
 	noError(t, err)
 	ids := make([]ID, 50*4096+1)
 	for i := range ids {
@@ -325,6 +324,15 @@ func TestAheadUsesUpNoID(t *testing.T) {
 	}
 	if id, err := g.TryNext(); err != nil || id != ids[len(ids)-1]+1 {
 		t.Errorf("%v follows %v, %v", id, ids[len(ids)-1], err)
+	}
+	tr := g.cur.Load()
+	tr.word.Store(tr.end.Load() + tr.span) // as calls do that fail at the end of a grant
+	if got, want := g.Ahead(), s.Layout().TimeOf(s.MaxTick()+1).Sub(now.Truncate(time.Millisecond)); got != want {
+		t.Errorf("at the end of a grant it is ahead by %v, want %v", got, want)
+	}
+	tr.word.Store(0)
+	if g.Ahead() != 0 {
+		t.Errorf("behind by %v", g.Ahead())
 	}
 	if err := g.Close(); err != nil || g.Ahead() != 0 {
 		t.Errorf("closed: %v, %v", g.Ahead(), err)

@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -77,7 +78,7 @@ func (p *pattern) shownDate(period int64) (shown [luhn]int64) {
 }
 
 // dateOf returns a day of a period, which is not its first or last one
-// where it has several.
+// where it has several. Months from 13 on are of the year after.
 func (p *pattern) dateOf(period int64) (y int, m time.Month, d int) {
 	first := max(1, p.firstMonth)
 	switch p.finest {
@@ -90,14 +91,9 @@ func (p *pattern) dateOf(period int64) (y int, m time.Month, d int) {
 		afterMonday := (int(time.Date(y, 1, 4, 0, 0, 0, 0, time.UTC).Weekday()) + 6) % 7
 		return time.Date(y, 1, int(period%100)*7-afterMonday, 0, 0, 0, 0, time.UTC).Date()
 	case quarter:
-		y, m = int(period/10), first+time.Month(period%10)*3-2
-	default:
-		y, m = int(period), first+5
+		return int(period / 10), first + time.Month(period%10)*3 - 3, 15
 	}
-	if m > 12 {
-		y, m = y+1, m-12
-	}
-	return y, m, 15
+	return int(period), first, 15
 }
 
 // PeriodUnit returns the length of the periods of a dated sequence: year,
@@ -131,12 +127,9 @@ func (c *calendar) dayIn(period int64, t time.Time) int64 {
 	}
 	y, m, d := t.In(c.zone).Date()
 	if at := c.periodOf(y, m, d); at != period {
-		step := 1
-		if at < period {
-			step = -1
-		}
+		step := cmp.Compare(at, period)
 		y, m, d = c.dateOf(period)
-		for next := d + step; c.periodOf(time.Date(y, m, next, 0, 0, 0, 0, time.UTC).Date()) == period; next += step {
+		for next := d; c.periodOf(time.Date(y, m, next, 0, 0, 0, 0, time.UTC).Date()) == period; next += step {
 			d = next
 		}
 		y, m, d = time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Date()
@@ -195,10 +188,9 @@ func (c *calendar) checkYears(period int64) error {
 	if width == 2 {
 		first, last = 2000, 2099
 	}
-	for _, q := range c.parts {
-		y := shown[min(q.field, fiscalEnd)]
-		switch {
-		case q.field == literal || q.field > fiscalEnd || q.width < width: // the other year tells the century
+	for f := year; f <= fiscalEnd; f++ {
+		switch y := shown[f]; {
+		case c.yearWidth(f) < width: // the pattern lacks it, or another one tells the century
 		case y > last:
 			return fmt.Errorf("%w: the pattern ends with the year %d: use another sequence", ErrEnded, last)
 		case y < first:

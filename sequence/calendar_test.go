@@ -170,6 +170,13 @@ func TestYearsOfPatterns(t *testing.T) {
 		{1000, Definition{Pattern: "{year}{n}"}, nil},
 		{9999, Definition{Pattern: "{year}{n}"}, nil},
 		{10000, Definition{Pattern: "{year}{n}"}, ErrEnded},
+		{1998, Definition{Pattern: "{fyyend:4}{n}"}, ErrPeriod}, // in June
+		{1999, Definition{Pattern: "{fyyend:4}{n}"}, nil},
+		{2099, Definition{Pattern: "{fyyend:4}{n}"}, ErrEnded},
+		{2099, Definition{Pattern: "{fyy:4}{n}{luhn}"}, nil},
+		{2100, Definition{Pattern: "{fyy:4}{n}{luhn}"}, ErrEnded},
+		{9999, Definition{Pattern: "{fy:4}{fyyend:4}{n}"}, nil}, // the other year tells the century
+		{1000, Definition{Pattern: "{fyy:4}{fyend:4}{n}"}, nil},
 	} {
 		_, err := c.d.Period(time.Date(c.year, 6, 1, 0, 0, 0, 0, time.UTC))
 		if !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {

@@ -90,8 +90,10 @@ func TestPatternsThatAreRefused(t *testing.T) {
 		"{year}{n}{luhn}.":                  "end of a text",
 		strings.Repeat("x", 94) + "{yy}{n}": "100 bytes",
 	} {
-		if _, err := parsePattern(text); !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), why) {
-			t.Errorf("%q: %v", text, err)
+		_, err := parsePattern(text)
+		unit := Definition{Pattern: text}.PeriodUnit()
+		if !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), why) || unit != "" {
+			t.Errorf("%q: %v, %q", text, err, unit)
 		}
 	}
 }
