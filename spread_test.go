@@ -238,9 +238,7 @@ func TestSpreadRefused(t *testing.T) {
 	}
 	s := testScheme("snowfence")
 	f := newScript(s, Grant{Node: 1, Until: 1 << 40, FirstSeq: 32, LastSeq: 63})
-	if _, err := New(Config{Fence: f, Spread: 33}); err == nil || !strings.Contains(err.Error(), "has 32 sequence") {
-		t.Errorf("a slice of 32: %v", err)
-	}
+	says(t, errOf(New(Config{Fence: f, Spread: 33})), "has 32 sequence", "a slice of 32")
 	if len(f.released) != 1 {
 		t.Error("the grant that cannot be used was not given back")
 	}

@@ -37,9 +37,7 @@ func TestGrantFromMemory(t *testing.T) {
 		if !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, context.Canceled) || g.l.demand.need != c.need {
 			t.Errorf("past tick %d: %v, needed past %d", c.after, err, g.l.demand.need)
 		}
-		if err == nil || !strings.Contains(err.Error(), "has not acknowledged a later grant yet") {
-			t.Errorf("past tick %d: %v", c.after, err)
-		}
+		says(t, err, "has not acknowledged a later grant yet", "past tick %d", c.after)
 	}
 	from := g.l.use.cur.From
 	for _, c := range []struct {

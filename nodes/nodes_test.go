@@ -215,8 +215,6 @@ func TestParseAndWithin(t *testing.T) {
 		"datacenter=x": "not a part and its number", "datacenter=32": "hold 0 to 31", "zone=3": "has no part zone",
 		"worker=1": "datacenter stands above it", "datacenter=env:SNOWFENCE_TEST_NOT_SET": "datacenter from environment",
 	} {
-		if got, err := Within(t.Context(), s, text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
+		tests.Says(t, tests.ErrOf(Within(t.Context(), s, text)), want, "%q", text)
 	}
 }

@@ -274,6 +274,9 @@ var noError = tests.NoError
 // fails reports a call without an error.
 var fails = tests.Fails
 
+// says reports an error without a text, and a call without an error.
+var says = tests.Says
+
 // errOf returns the error of a call that has to fail.
 func errOf[T any](_ T, err error) error { return err }
 

@@ -43,9 +43,7 @@ func TestRecordOfALaterVersion(t *testing.T) {
 		_, err := Open(t.Context(), st, name, nil)
 		_, list := List(t.Context(), st)
 		for _, err := range []error{err, list, Create(t.Context(), st, name, Definition{})} {
-			if err == nil || !strings.Contains(err.Error(), "newer program") {
-				t.Errorf("%s: %v", data, err)
-			}
+			says(t, err, "newer program", "%s", data)
 		}
 		if st.pins != 0 {
 			t.Errorf("%d pins are left", st.pins)

@@ -48,10 +48,8 @@ func TestFolder(t *testing.T) {
 		t.Errorf("a file of the folder by its name: %v", err)
 	}
 	for _, nodes := range [][2]int64{{-1, 5}, {5, 5}, {6, 5}, {0, 1025}} {
-		_, err := Folder(dir, s, snowfence.NodeRange{From: nodes[0], Until: nodes[1]})
-		if err == nil || !strings.Contains(err.Error(), ": nodes from ") {
-			t.Errorf("nodes %v: %v", nodes, err)
-		}
+		says(t, errOf(Folder(dir, s, snowfence.NodeRange{From: nodes[0], Until: nodes[1]})), ": nodes from ",
+			"nodes %v", nodes)
 	}
 	wantErr(t, errOf(Folder(filepath.Join(dir, "a", "b"), s, snowfence.NodeRange{})), os.ErrNotExist,
 		"a folder in a folder that is missing")

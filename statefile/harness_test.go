@@ -118,3 +118,6 @@ var wantErr = tests.WantErr
 
 // fails reports a call without an error.
 var fails = tests.Fails
+
+// says reports an error without a text, and a call without an error.
+var says = tests.Says

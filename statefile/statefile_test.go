@@ -174,10 +174,7 @@ func TestFileText(t *testing.T) {
 	if got := newState(s, 5).encode(); !strings.HasPrefix(string(got), text) {
 		t.Errorf("%q, not %q", got, text)
 	}
-	_, err := decodeState([]byte("snowfence state 1\n"))
-	if err == nil || !strings.Contains(err.Error(), "starts with") {
-		t.Errorf("another version: %v", err)
-	}
+	says(t, errOf(decodeState([]byte("snowfence state 1\n"))), "starts with", "another version")
 }
 
 func FuzzFile(f *testing.F) {

@@ -13,10 +13,7 @@ func TestAgentOverAStore(t *testing.T) {
 	f.start("agent", "--store", f.store(), "--namespace", "jobs", "--socket", f.dir+"/agent")
 	f.listens(f.dir + "/agent")
 	c := f.dial()
-	_, err := c.Lease(t.Context(), "other", f.s, nil)
-	if err == nil || !strings.Contains(err.Error(), "is not for namespace") {
-		t.Errorf("another namespace of the store: %v", err)
-	}
+	says(t, errOf(c.Lease(t.Context(), "other", f.s, nil)), "is not for namespace", "another namespace of the store")
 	for held := 0; ; held++ {
 		l, err := c.Lease(t.Context(), "jobs", f.s, nil)
 		if err == nil && held < 8 {

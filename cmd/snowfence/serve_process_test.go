@@ -149,18 +149,6 @@ func TestServeTwoSignals(t *testing.T) {
 	}
 }
 
-// TestFewFiles starts the program where the system allows it fewer files
-// than its connections need.
-func TestFewFiles(t *testing.T) {
-	for most, warned := range map[string]bool{"20": true, "10": false} {
-		cmd := exec.Command("sh", "-c", `ulimit -n 39 && exec snowfence serve --check-config --max-connections "$0"`, most)
-		out, err := cmd.CombinedOutput()
-		if err != nil || strings.Contains(string(out), "LimitNOFILE") != warned {
-			t.Errorf("%s connections and 39 files: %v\n%s", most, err, out)
-		}
-	}
-}
-
 // A server whose store does not answer listens, says what to do, and stops
 // when it is told to.
 func TestServeWaitsForItsStore(t *testing.T) {

@@ -2,7 +2,6 @@ package idgen
 
 import (
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,9 +21,7 @@ func TestNextIdBeforeSetIdGenerator(t *testing.T) {
 	fresh(t)
 	_, err := NextIdContext(t.Context())
 	for _, err := range []error{err, catch(func() { NextId() }), catch(func() { ExtractTime(1) })} {
-		if err == nil || !strings.Contains(err.Error(), "call SetIdGenerator first") {
-			t.Errorf("error %v", err)
-		}
+		says(t, err, "call SetIdGenerator first", "")
 	}
 	wantErr(t, Close(), nil, "Close of nothing")
 }

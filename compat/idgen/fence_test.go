@@ -2,7 +2,6 @@ package idgen
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -65,9 +64,7 @@ func TestFencesThatDoNotFitAreRefused(t *testing.T) {
 	s := must(snowfence.NewScheme(snowfence.Default()))
 	_, errOn := NewOn(snowfence.Unguarded(s, 1), 0)
 	for _, err := range []error{errOn, SetFence(snowfence.Unguarded(s, 1), 0)} {
-		if err == nil || !strings.Contains(err.Error(), "IdGeneratorOptions.Layout") {
-			t.Errorf("error %v", err)
-		}
+		says(t, err, "IdGeneratorOptions.Layout", "")
 	}
 	fails(t, errOf(NewOn(nil, 0)), "nil is taken")
 	drift := must(snowfence.NewScheme(snowfence.MustLayout("drift")))
@@ -85,3 +82,6 @@ var wantErr = tests.WantErr
 
 // fails reports a call without an error.
 var fails = tests.Fails
+
+// says reports an error without a text, and a call without an error.
+var says = tests.Says

@@ -114,9 +114,7 @@ func TestNilOptionsAreRefused(t *testing.T) {
 		catch(func() { NewDefaultIdGenerator(nil) }), catch(func() { SetIdGenerator(nil) }),
 		catch(func() { NewSnowWorkerM1(nil) }), catch(func() { NewSnowWorkerM2(nil) }),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "options are nil") {
-			t.Errorf("error %v", err)
-		}
+		says(t, err, "options are nil", "")
 	}
 }
 

@@ -3,7 +3,6 @@ package randflake
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -167,10 +166,7 @@ func TestContextWithoutAFence(t *testing.T) {
 func TestFencesThatDoNotFit(t *testing.T) {
 	fails(t, errOf(NewOn(nil)), "a fence that is nil")
 	raw := must(snowfence.NewScheme(snowfence.MustLayout("randflake-raw")))
-	if _, err := NewOn(snowfence.Unguarded(raw, 1)); err == nil ||
-		!strings.Contains(err.Error(), snowfence.Randflake().String()) {
-		t.Error(err)
-	}
+	says(t, errOf(NewOn(snowfence.Unguarded(raw, 1))), snowfence.Randflake().String(), "")
 	fence := snowfence.Unguarded(schemeOf(t), 1)
 	g := must(NewOn(fence))
 	defer g.Close()
@@ -228,3 +224,6 @@ var wantErr = tests.WantErr
 
 // fails reports a call without an error.
 var fails = tests.Fails
+
+// says reports an error without a text, and a call without an error.
+var says = tests.Says

@@ -44,9 +44,7 @@ func TestFieldsAreOfTheLatestNewNode(t *testing.T) {
 		t.Errorf("after it: node %d, step %d, time %d", id.Node(), id.Step(), id.Time())
 	}
 	set(t, 1420070400000, 14, 14)
-	if _, err := snowflake.NewNode(1); err == nil || !strings.Contains(err.Error(), "22 bits") {
-		t.Errorf("28 bits: %v", err)
-	}
+	tests.Says(t, tests.ErrOf(snowflake.NewNode(1)), "22 bits", "28 bits")
 	if id.Step() != int64(id)&255 {
 		t.Error("settings that were refused are in use")
 	}

@@ -68,9 +68,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 	l, secret := snowfence.Randflake(), [16]byte{1}
 	key := must(snowfence.NewSecret(secret[:]))
 	s := must(snowfence.NewScheme(l, key))
-	if _, err := sonyflake.NewOn(snowfence.Unguarded(s, 0)); err == nil || !strings.Contains(err.Error(), "encrypted") {
-		t.Errorf("encrypted: %v", err)
-	}
+	says(t, errOf(sonyflake.NewOn(snowfence.Unguarded(s, 0))), "encrypted", "encrypted")
 	fails(t, errOf(sonyflake.NewOn(nil)), "nil was accepted")
 	fails(t, errOf(v1.NewOn(nil)), "version 1: nil was accepted")
 	bound := snowfence.Unguarded(must(snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))), 0)
@@ -108,3 +106,6 @@ var wantErr = tests.WantErr
 
 // fails reports a call without an error.
 var fails = tests.Fails
+
+// says reports an error without a text, and a call without an error.
+var says = tests.Says

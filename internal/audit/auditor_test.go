@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -130,9 +129,7 @@ func TestMoreThanFits(t *testing.T) {
 		for _, id := range wrong {
 			err = errors.Join(err, a.Add(id))
 		}
-		if err == nil || !strings.Contains(err.Error(), "more than 3 IDs, which are not in order") {
-			t.Errorf("a step back at %d: %v", at+1, err)
-		}
+		says(t, err, "more than 3 IDs, which are not in order", "a step back at %d", at+1)
 	}
 }
 
@@ -169,3 +166,6 @@ func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
 
 // wantErr reports an error of another kind, and with nil any error.
 var wantErr = tests.WantErr
+
+// says reports an error without a text, and a call without an error.
+var says = tests.Says

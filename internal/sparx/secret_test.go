@@ -11,9 +11,7 @@ import (
 
 func TestKeySize(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 17, 32} {
-		if _, err := New(make([]byte, n)); err == nil || !strings.Contains(err.Error(), fmt.Sprint(n)) {
-			t.Errorf("a key of %d bytes: %v", n, err)
-		}
+		says(t, errOf(New(make([]byte, n))), fmt.Sprint(n), "a key of %d bytes", n)
 	}
 }
 

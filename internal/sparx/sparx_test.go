@@ -81,3 +81,9 @@ func TestRandflake(t *testing.T) {
 
 // must returns the result of a call that has to work.
 func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// errOf returns the error of a call with another result.
+func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
+
+// says reports an error without a text, and a call without an error.
+var says = tests.Says

@@ -3,6 +3,7 @@ package tests
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -38,5 +39,13 @@ func Fails(t testing.TB, err error, format string, args ...any) {
 	t.Helper()
 	if err == nil {
 		t.Errorf(format+": no error", args...)
+	}
+}
+
+// Says reports an error without a text, and a call without an error.
+func Says(t testing.TB, err error, text, format string, args ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf(format+": %v, want %q", append(args, err, text)...)
 	}
 }

@@ -14,8 +14,5 @@ func TestFormat(t *testing.T) {
 		t.Fatalf("%s has no format", r.Data)
 	}
 	r.Data = later
-	if _, err := ReadNamespace(g.st, r); err == nil ||
-		!strings.Contains(err.Error(), "start one of the version that the others have") {
-		t.Error(err)
-	}
+	says(t, errOf(ReadNamespace(g.st, r)), "start one of the version that the others have", "")
 }

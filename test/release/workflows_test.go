@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // firstMatch returns what a pattern's group finds in a file of the
@@ -90,9 +92,7 @@ func TestWorkflowsCallVerbsThatExist(t *testing.T) {
 				t.Errorf("%s calls make %s, which the Makefile has not", file, verb)
 			}
 			if script := call[2]; script != "" {
-				if _, err := os.Stat(filepath.Join(repository, script)); err != nil {
-					t.Errorf("%s: %v", file, err)
-				}
+				tests.WantErr(t, tests.ErrOf(os.Stat(filepath.Join(repository, script))), nil, "%s", file)
 			}
 		}
 	}

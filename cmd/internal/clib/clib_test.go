@@ -378,9 +378,7 @@ func TestSecrets(t *testing.T) {
 	l := newLibrary()
 	_, err := l.OpenStatic("randflake", 1, "")
 	wantStatus(t, err, Invalid)
-	if err == nil || !strings.Contains(err.Error(), "secret-file=FILE") {
-		t.Errorf("%v", err)
-	}
+	says(t, err, "secret-file=FILE", "")
 	path := filepath.Join(t.TempDir(), "key")
 	secret := snowfence.GenerateSecret()
 	noError(t, os.WriteFile(path, secret.AppendSecret(nil), 0o600))
@@ -503,3 +501,6 @@ func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
 
 // wantErr reports an error of another kind, and with nil any error.
 var wantErr = tests.WantErr
+
+// says reports an error without a text, and a call without an error.
+var says = tests.Says

@@ -65,9 +65,7 @@ func TestAgent(t *testing.T) {
 	for options, want := range map[string]string{"layout=twitter": "leave out the layout", "node=40": "node"} {
 		_, err := l.Open("", "jobs", options)
 		wantStatus(t, err, Invalid)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", options, err)
-		}
+		says(t, err, want, "%s", options)
 	}
 	_, err = l.Open("", "other", "")
 	wantStatus(t, err, Invalid)

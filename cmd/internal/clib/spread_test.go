@@ -2,7 +2,6 @@ package clib
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence"
@@ -41,9 +40,7 @@ func TestSpreadOption(t *testing.T) {
 		} {
 			_, err = open("snowfence", options)
 			wantStatus(t, err, Invalid)
-			if err == nil || !strings.Contains(err.Error(), why) {
-				t.Errorf("%s, %s: %v", name, options, err)
-			}
+			says(t, err, why, "%s, %s", name, options)
 		}
 		_, err = open("sonyflake", "spread=16")
 		wantStatus(t, err, Invalid)

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"net"
-	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence/lease/store"
@@ -22,9 +21,6 @@ func TestAddressThatIsTaken(t *testing.T) {
 		{HTTP: "127.0.0.1:x"}:                           `"x" is no port`,
 	} {
 		c := Config{Listeners: l, Access: Access{OpenToNetwork: []string{"http"}}}
-		_, err := Start(t.Context(), c, store.NewMemory())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v", want, err)
-		}
+		says(t, errOf(Start(t.Context(), c, store.NewMemory())), want, "")
 	}
 }

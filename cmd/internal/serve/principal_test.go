@@ -29,9 +29,7 @@ func TestRightsByCertificateName(t *testing.T) {
 			token("reader", "secret-reader", server.VerbRead),
 		}},
 	}
-	if _, err := CheckFiles(c); err == nil || !strings.Contains(err.Error(), "tls-client-ca") {
-		t.Errorf("a name of certificates that no client shows: %v", err)
-	}
+	says(t, errOf(CheckFiles(c)), "tls-client-ca", "a name of certificates that no client shows")
 	c.TLSClientCA = ca.file
 	p, logs := start(t, c, newStore(t))
 	pair := must(tls.LoadX509KeyPair(file("cert.pem"), file("key.pem")))
@@ -208,9 +206,7 @@ func TestRateWithoutTokens(t *testing.T) {
 		t.Errorf("after the rate was taken away: %d, %s", code, body)
 	}
 	c.Rate, c.TokenList = 1, []server.Token{token("a", "secret-a")}
-	if _, err := CheckFiles(c); err == nil || !strings.Contains(err.Error(), "rate of its own") {
-		t.Errorf("beside tokens: %v", err)
-	}
+	says(t, errOf(CheckFiles(c)), "rate of its own", "beside tokens")
 }
 
 // A token for some namespaces showed what clients of other tokens asked

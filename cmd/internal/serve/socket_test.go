@@ -45,10 +45,7 @@ func TestSockets(t *testing.T) {
 	for _, probed := range []Config{c, resp} {
 		noError(t, Probe(t.Context(), probed, "/healthz"))
 	}
-	if _, err := Start(t.Context(), c, newStore(t)); err == nil ||
-		!strings.Contains(err.Error(), "another program listens on "+http) {
-		t.Errorf("a second one: %v", err)
-	}
+	says(t, errOf(Start(t.Context(), c, newStore(t))), "another program listens on "+http, "a second one")
 	ctx, cancel := context.WithTimeout(context.Background(), patienceOfTests)
 	defer cancel()
 	noError(t, p.Stop(ctx))
@@ -71,10 +68,8 @@ func TestWrongSockets(t *testing.T) {
 		"":                                   "write its whole path",
 		"/" + strings.Repeat("a", 2*maxPath): "take one of at most",
 	} {
-		_, err := Start(t.Context(), Config{Listeners: Listeners{HTTP: "unix:" + path}}, newStore(t))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", path, err)
-		}
+		says(t, errOf(Start(t.Context(), Config{Listeners: Listeners{HTTP: "unix:" + path}}, newStore(t))), want,
+			"%s", path)
 	}
 	if data, err := os.ReadFile(file); err != nil || string(data) != "mine" {
 		t.Errorf("the file has %q now: %v", data, err)

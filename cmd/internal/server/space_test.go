@@ -29,10 +29,7 @@ func TestWithinOfAServer(t *testing.T) {
 		wantErr(t, errOf(s.one(t.Context(), "flat")), nil, "%s: a layout without data centers", within)
 	}
 	s := newService(t, newStore(t, "zones"), Options{Within: "worker=3"})
-	_, err := s.one(t.Context(), "zones")
-	if err == nil || !strings.Contains(err.Error(), "datacenter stands above it") {
-		t.Errorf("nodes that are no range: %v", err)
-	}
+	says(t, errOf(s.one(t.Context(), "zones")), "datacenter stands above it", "nodes that are no range")
 }
 
 // Where leases of others leave no long block free, the server takes a

@@ -2,7 +2,6 @@ package process
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence"
@@ -73,10 +72,7 @@ func TestPartOfRefuses(t *testing.T) {
 		{"time=41,tag=8,node=2,seq=12", 0, "take a generator of your own"},
 	} {
 		r := newSet()
-		_, err := r.open(scheme(c.spec), c.node, Options{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: node %d: %v", c.spec, c.node, err)
-		}
+		says(t, errOf(r.open(scheme(c.spec), c.node, Options{})), c.want, "%s: node %d", c.spec, c.node)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
@@ -141,9 +142,7 @@ func TestLossWhileRingsRun(t *testing.T) {
 	t.Parallel()
 	url, st := newStore(t)
 	lose(t, check(t), url, "shop", func() {
-		if _, err := scope.Namespaces(st).Delete(t.Context(), "shop"); err != nil {
-			t.Error(err)
-		}
+		must(t, tests.ErrOf(scope.Namespaces(st).Delete(t.Context(), "shop")))
 	})
 	if !testing.Short() {
 		t.Run("servers", lostServers)

@@ -37,9 +37,7 @@ func snowDriftOverRedis(t *testing.T) {
 	if got := s.Do(t, "EVAL", script, "1", "IdGen:WorkerId:Value:"+strings.TrimSpace(worker)); got != "Y" {
 		t.Errorf("the key of worker %s is %q", worker, got)
 	}
-	if err := p.stdin.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, p.stdin.Close())
 	if rest, err := lines.ReadString('\n'); err != nil || rest != "ok\n" {
 		t.Errorf("%q, %v", rest, err)
 	}

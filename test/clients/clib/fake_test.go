@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -101,9 +102,8 @@ func TestEachCheckIsNeeded(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(dir, file), text, 0o600))
 			}
 			path := fake(t, dir)
-			if out, err := exec.CommandContext(t.Context(), path, "forks", "looks").CombinedOutput(); err == nil {
-				t.Errorf("nothing noticed it: %s", out)
-			}
+			tests.Fails(t, tests.ErrOf(exec.CommandContext(t.Context(), path, "forks", "looks").CombinedOutput()),
+				"nothing noticed it")
 		})
 	}
 }

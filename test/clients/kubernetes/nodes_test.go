@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -53,9 +53,8 @@ func TestNumbers(t *testing.T) {
 	}
 	want, err := nodes.Find(ctx, scheme, nodes.FromOrdinal())
 	if err != nil { // this machine is no pod of a StatefulSet
-		if _, err := byOrdinal(ctx, st, scheme, "web"); !errors.Is(err, nodes.ErrNoNode) {
-			t.Errorf("a host name without an ordinal: %v", err)
-		}
+		tests.WantErr(t, tests.ErrOf(byOrdinal(ctx, st, scheme, "web")), nodes.ErrNoNode,
+			"a host name without an ordinal")
 		return
 	}
 	o, err := byOrdinal(ctx, st, scheme, "web")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -120,9 +121,7 @@ func TestVectors(t *testing.T) {
 				}
 				bad := copied(t, vectors)
 				replace(t, filepath.Join(bad, name), change[0], change[1])
-				if out, err := try(t, ".", line, "VECTORS="+bad); err == nil {
-					t.Errorf("%s: wrong vectors pass\n%s", name, out)
-				}
+				tests.Fails(t, tests.ErrOf(try(t, ".", line, "VECTORS="+bad)), "%s: wrong vectors pass", name)
 			}
 		})
 	}

@@ -2,12 +2,12 @@ package compat
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"testing"
 
 	theirs "github.com/bwmarrin/snowflake"
 	ours "github.com/snowfence/snowfence/compat/snowflake"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func TestBwmarrinOwnTests(t *testing.T) {
@@ -279,9 +279,7 @@ func TestBwmarrinOtherBits(t *testing.T) {
 	must(t, err)
 	defer a.Close()
 	setBwmarrin(t, 1288834974657, 11, 11)
-	if _, err := ours.NewNode(4); !errors.Is(err, ours.ErrOverlap) {
-		t.Errorf("a node with numbers of another: %v", err)
-	}
+	tests.WantErr(t, tests.ErrOf(ours.NewNode(4)), ours.ErrOverlap, "a node with numbers of another")
 	b, err := ours.NewNode(6)
 	must(t, err)
 	defer b.Close()

@@ -51,9 +51,7 @@ func next[N int64 | uint64](t *testing.T, sf interface{ NextID() (N, error) }, e
 	}
 	return func() int64 {
 		id, err := sf.NextID()
-		if err != nil {
-			t.Error(err)
-		}
+		must(t, err)
 		return int64(id)
 	}
 }

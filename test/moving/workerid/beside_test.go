@@ -108,9 +108,7 @@ func beside(t *testing.T, c rueidis.Client, original register) {
 		if !r.Validate(w.Number()) {
 			t.Errorf("number %d is lost: %v", w.Number(), w.Err())
 		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		must(t, w.Close())
 		if v := do("GET", key(w.Number())); v != "" {
 			t.Errorf("number %d is not given back", w.Number())
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/redisstore/workerid"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -84,9 +85,7 @@ func TestAsInTheOriginal(t *testing.T) {
 	goesOn(t, g)
 	// The next registration gives the first back, and seals its generator.
 	many := workerid.RegisterMany(conf)
-	if _, err := g.TryNext(); err == nil {
-		t.Error("a number that was given back makes IDs")
-	}
+	tests.Fails(t, tests.ErrOf(g.TryNext()), "a number that was given back makes IDs")
 	got := map[int32]bool{}
 	for _, n := range many {
 		got[n] = true
@@ -98,13 +97,9 @@ func TestAsInTheOriginal(t *testing.T) {
 	if workerid.Validate(many[0]) != 0 {
 		t.Error("a number that was given back is valid")
 	}
-	if _, err := workerid.FenceOf(many[0], fleet.Default(t)); err == nil {
-		t.Error("a number that was given back has a fence")
-	}
+	tests.Fails(t, tests.ErrOf(workerid.FenceOf(many[0], fleet.Default(t))), "a number that was given back has a fence")
 	if keys := s.Do(t, "EVAL", "redis.call('SELECT', 4) return #redis.call('KEYS', '*')", "0"); keys != "0" {
 		t.Error("keys are left", keys)
 	}
-	if err := g.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, g.Close())
 }

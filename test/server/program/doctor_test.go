@@ -118,7 +118,5 @@ func TestWhatAnswered(t *testing.T) {
 			}
 		}
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Error(err)
-	}
+	must(t, tx.Rollback())
 }

@@ -36,15 +36,11 @@ func TestStoreComesLater(t *testing.T) {
 				admin + "/healthz": http.StatusOK, admin + "/metrics": http.StatusOK,
 				web + "/v1/default/next": http.StatusServiceUnavailable, web + "/readyz": http.StatusServiceUnavailable,
 			} {
-				if err := answers(url, want, ""); err != nil {
-					t.Error(err)
-				}
+				must(t, answers(url, want, ""))
 			}
 			st.Restart(t)
 			p.Ready(t, func() error { return answers(admin+"/readyz", http.StatusOK, "ok") })
-			if err := answers(web+"/v1/default/next", http.StatusOK, ""); err != nil {
-				t.Error(err)
-			}
+			must(t, answers(web+"/v1/default/next", http.StatusOK, ""))
 			p.Stop(t, syscall.SIGTERM)
 			log, err := os.ReadFile(p.Log)
 			if text := string(log); err != nil || strings.Count(text, "IDs are unique within one namespace of") != 1 ||

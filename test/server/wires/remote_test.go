@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -99,9 +100,7 @@ func TestRemote(t *testing.T) {
 	var all sync.WaitGroup
 	for name, m := range makers {
 		all.Go(func() {
-			if err := m.run(ctx); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			tests.WantErr(t, m.run(ctx), nil, "%s", name)
 		})
 	}
 	wait := func(what string, ok func() bool) {
@@ -131,13 +130,9 @@ func TestRemote(t *testing.T) {
 	more("IDs come after the renewal")
 	cancel()
 	all.Wait()
-	if err := g.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, g.Close())
 	s.Close()
-	if _, err := s.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
+	tests.WantErr(t, tests.ErrOf(s.Next(t.Context())), snowfence.ErrClosed, "after Close")
 	seen := map[snowfence.ID]string{}
 	for name, m := range makers {
 		t.Logf("%s: %d IDs, the longest time without one %v", name, len(m.ids), m.gap.Round(time.Millisecond))
@@ -157,9 +152,8 @@ func TestRemoteHints(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "give at least one address, as in http://127.0.0.1:8080") {
 		t.Fatal(err)
 	}
-	if _, err := remote.Dial([]string{"http://" + server.http}, &remote.Options{Timeout: -1}); err == nil {
-		t.Error("a negative timeout was accepted")
-	}
+	tests.Fails(t, tests.ErrOf(remote.Dial([]string{"http://" + server.http}, &remote.Options{Timeout: -1})),
+		"a negative timeout was accepted")
 	for _, wrong := range []string{server.http, "http://" + secret + "@" + server.http} {
 		_, err = remote.Dial([]string{wrong}, nil)
 		if err == nil || !strings.Contains(err.Error(),
@@ -174,7 +168,5 @@ func TestRemoteHints(t *testing.T) {
 	g, err := c.Open(t.Context(), nil)
 	must(t, err)
 	defer g.Close()
-	if _, err := g.Next(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, tests.ErrOf(g.Next(t.Context())))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/dynamostore"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/amazon"
 )
@@ -77,9 +78,7 @@ func TestMissingTable(t *testing.T) {
 	st, err := dynamostore.New(amazon.DynamoDB(amazon.StartDynamoDB(t), nil), "ids", nil)
 	must(t, err)
 	_, err = st.Identity(t.Context(), "")
-	if err == nil || !strings.Contains(err.Error(), "aws dynamodb create-table") {
-		t.Error(err)
-	}
+	tests.Says(t, err, "aws dynamodb create-table", "")
 }
 
 // A table that other regions write is refused.
@@ -87,7 +86,5 @@ func TestReplicas(t *testing.T) {
 	st := onDynamoDB(t).open(t, "ids", changed("DescribeTable", func(answer map[string]any) {
 		answer["Table"].(map[string]any)["Replicas"] = []any{map[string]any{"RegionName": "us-east-1"}}
 	}), false)
-	if _, err := st.Identity(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "a table of one region") {
-		t.Error(err)
-	}
+	tests.Says(t, tests.ErrOf(st.Identity(t.Context(), "")), "a table of one region", "")
 }

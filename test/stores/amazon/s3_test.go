@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/s3store"
 	"github.com/snowfence/snowfence/test/harness/amazon"
@@ -41,9 +42,7 @@ func TestConflicts(t *testing.T) {
 	}{
 		"nothing was done": {func(*http.Request) {}, nil, "b"},
 		"another program's was": {func(*http.Request) {
-			if err := swap(t, direct, "a", record(5, "c")); err != nil {
-				t.Error(err)
-			}
+			must(t, swap(t, direct, "a", record(5, "c")))
 		}, store.ErrLost, "c"},
 		"a proxy had sent it": {func(r *http.Request) {
 			if resp, err := http.DefaultTransport.RoundTrip(r); err != nil || resp.StatusCode != http.StatusOK {
@@ -108,13 +107,9 @@ func (d deaf) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestServerThatIgnoresConditions(t *testing.T) {
 	for _, header := range []string{"If-Match", "If-None-Match"} {
 		st := onS3(t).open(t, "a", deaf{header}, false)
-		err := swap(t, st, "", record(5, "a"))
-		if err == nil || !strings.Contains(err.Error(), "ignores the condition") {
-			t.Errorf("%s: %v", header, err)
-		}
-		if _, err := st.Get(t.Context(), []store.Key{record(5, "").Key}); err == nil {
-			t.Errorf("%s: a record was read", header)
-		}
+		tests.Says(t, swap(t, st, "", record(5, "a")), "ignores the condition", "%s", header)
+		tests.Fails(t, tests.ErrOf(st.Get(t.Context(), []store.Key{record(5, "").Key})),
+			"%s: a record was read", header)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -30,12 +31,8 @@ func TestStatementTimeout(t *testing.T) {
 	p.SQL(t, "postgres", "ALTER ROLE u SET statement_timeout = '10s'")
 	_, st = connect(t, url)
 	time.AfterFunc(200*time.Millisecond, func() { _ = tx.Rollback() })
-	if _, err := st.Now(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := swap(t, st, "", record(2, "a")); err != nil {
-		t.Error(err)
-	}
+	must(t, tests.ErrOf(st.Now(t.Context())))
+	must(t, swap(t, st, "", record(2, "a")))
 }
 
 // TestHeldSchemaLock has a connection keep the lock under which MariaDB's

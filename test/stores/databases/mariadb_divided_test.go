@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -97,9 +97,7 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	st := open()
 	divided := func(what string, err error) {
 		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), "a proxy that divides writes and reads") {
-			t.Errorf("%s: %v", what, err)
-		}
+		tests.Says(t, err, "a proxy that divides writes and reads", "%s", what)
 	}
 	batch := func(old, nonce string, first int64) []store.Write {
 		return []store.Write{{Old: old, New: record(first, nonce)}, {Old: old, New: record(first+1, nonce)}}
@@ -137,12 +135,8 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	}
 	chance.Store(true)
 	whole := open() // of which all goes to one server until it reads
-	if err := swap(t, whole, "a", record(0, "a2")); err != nil {
-		t.Error(err)
-	}
-	if err := add(whole); err != nil {
-		t.Error(err)
-	}
+	must(t, swap(t, whole, "a", record(0, "a2")))
+	must(t, add(whole))
 	chance.Store(false)
 	divided("a read of the other server", func() error {
 		_, err := whole.Get(t.Context(), []store.Key{record(1, "").Key})

@@ -145,9 +145,7 @@ func TestSQLiteBesideTransactions(t *testing.T) {
 				_, err := ids.Next(t.Context())
 				return err
 			})
-			if err := ids.Close(); err != nil {
-				t.Error(err)
-			}
+			must(t, ids.Close())
 		})
 	}
 }

@@ -60,9 +60,7 @@ func TestPgbouncer(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := ids.Close(); err != nil {
-				t.Error(err)
-			}
+			must(t, ids.Close())
 			st, err := sqlstore.New(db, sqlstore.PostgreSQL())
 			if err == nil {
 				err = sequence.Create(t.Context(), st, "bills", sequence.Definition{Mode: sequence.Strict})

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -61,9 +62,7 @@ func (s scene) once(t *testing.T, id string) {
 		}
 	}
 	st := s.fresh(t)
-	if err := errors.Join(swap(t, st, "", record(50, "a")), swap(t, st, "a", record(50, "b"))); err != nil {
-		t.Error(err)
-	}
+	must(t, errors.Join(swap(t, st, "", record(50, "a")), swap(t, st, "a", record(50, "b"))))
 	if again := identity(t, st); again != id {
 		t.Errorf("after writes the identity is %s, no longer %s", again, id)
 	}
@@ -171,9 +170,7 @@ func TestUpkeepIsNoReload(t *testing.T) {
 		p.StopCleanly(t)
 		p.Run(t, "pg_resetwal", "-e", strconv.Itoa(epoch+3), "-f", p.Dir)
 		again("an epoch of transactions")
-		if err := swap(t, s.fresh(t), "", record(int64(60+epoch), "a")); err != nil {
-			t.Error(err)
-		}
+		must(t, swap(t, s.fresh(t), "", record(int64(60+epoch), "a")))
 	}
 	s.once(t, s.id)
 }
@@ -193,9 +190,7 @@ func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	if err != nil || id == s.id {
 		t.Errorf("the identity is %s, %v", id, err)
 	}
-	if err := swap(t, s.st, "b", record(1, "c")); err != nil {
-		t.Errorf("the same swap afterwards: %v", err)
-	}
+	tests.WantErr(t, swap(t, s.st, "b", record(1, "c")), nil, "the same swap afterwards")
 }
 
 // TestCopiedDatabase lets a database take the place of the one it was

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/relay"
@@ -59,9 +60,8 @@ func TestLostAnswer(t *testing.T) {
 			// It was done, if perhaps a moment later: a lock of the row is
 			// only had after it.
 			for _, w := range second {
-				if err := swap(t, direct, "secondnonce", record(w.New.Node, "c")); err != nil {
-					t.Errorf("what was written without an answer: %v", err)
-				}
+				tests.WantErr(t, swap(t, direct, "secondnonce", record(w.New.Node, "c")), nil,
+					"what was written without an answer")
 			}
 		}
 	})

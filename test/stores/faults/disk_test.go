@@ -30,9 +30,7 @@ func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 			"kernel.unprivileged_userns_clone=1", err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(syscall.Unmount(d.dir, syscall.MNT_DETACH), os.Remove(d.dir)); err != nil {
-			t.Error(err)
-		}
+		must(t, errors.Join(syscall.Unmount(d.dir, syscall.MNT_DETACH), os.Remove(d.dir)))
 	})
 	if err := os.Chmod(dir, 0o755); err != nil { // servers may run as other users
 		t.Fatal(err)
@@ -45,9 +43,7 @@ func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 		} else {
 			err = os.Unsetenv("TMPDIR")
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		must(t, err)
 	}()
 	start(d)
 	return d
@@ -90,9 +86,7 @@ func (d *disk) fill(t testing.TB) (free func()) {
 		}
 	}
 	return func() {
-		if err := os.Remove(path); err != nil {
-			t.Error(err)
-		}
+		must(t, os.Remove(path))
 	}
 }
 

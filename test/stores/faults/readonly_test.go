@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // TestReadOnlyFile starts programs on a file that cannot be written,
@@ -34,8 +36,7 @@ func TestReadOnlyFile(t *testing.T) {
 			fault: "a program starts on a file that is read-only", store: "SQLite", processes: 1,
 			said: strings.TrimPrefix(strings.ReplaceAll(last(w.log, 1), d.dir, "DIR"), "snowfence: "),
 		})
-		if _, err := os.Stat(filepath.Join(d.dir, "other.db")); err == nil {
-			t.Error("a file was made where nothing can be written")
-		}
+		tests.Fails(t, tests.ErrOf(os.Stat(filepath.Join(d.dir, "other.db"))),
+			"a file was made where nothing can be written")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/link"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -41,9 +42,7 @@ func (tg *target) reach(t testing.TB, url string) {
 	st, closeStore, err := kinds.Open(url, time.Second)
 	must(t, err)
 	t.Cleanup(func() {
-		if err := closeStore(); err != nil {
-			t.Error(err)
-		}
+		must(t, closeStore())
 	})
 	tg.store = st
 }
@@ -112,9 +111,7 @@ func sqliteTarget(t testing.TB) *target {
 			t.Fatal(err)
 		}
 		return func() {
-			if _, err := c.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK"); err != nil {
-				t.Error(err)
-			}
+			must(t, tests.ErrOf(c.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK")))
 			_ = c.Close()
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -42,9 +43,7 @@ func TestAdvice(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "ids.db")
 		must(t, os.WriteFile(path, []byte(c.content), 0o600))
-		if err := use(t, "file:"+path+c.options); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error should say %q: %.300v", want, err)
-		}
+		tests.Says(t, use(t, "file:"+path+c.options), want, "")
 	}
 	path := filepath.Join(t.TempDir(), "ids.db")
 	must(t, use(t, "file:"+path))
@@ -54,7 +53,5 @@ func TestAdvice(t *testing.T) {
 		data[i] = 0xa5
 	}
 	must(t, os.WriteFile(path, data, 0o600))
-	if err := use(t, "file:"+path); err == nil || !strings.Contains(err.Error(), "replace it by a backup") {
-		t.Errorf("a damaged file: %.300v", err)
-	}
+	tests.Says(t, use(t, "file:"+path), "replace it by a backup", "a damaged file")
 }

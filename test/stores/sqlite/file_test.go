@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -64,9 +65,8 @@ func TestReplacedFile(t *testing.T) {
 				t.Errorf("ID %d was made after the file was %s", id, name)
 			}
 			must(t, os.WriteFile(path+"-shm", nil, 0o600))
-			if _, err := scope.Namespaces(st).List(t.Context()); !errors.Is(err, store.ErrReplaced) {
-				t.Errorf("the store goes on: %v", err)
-			}
+			tests.WantErr(t, tests.ErrOf(scope.Namespaces(st).List(t.Context())), store.ErrReplaced,
+				"the store goes on")
 		})
 	}
 }
@@ -111,9 +111,7 @@ func TestDurableRenewals(t *testing.T) {
 }
 
 func TestRefusedDatabases(t *testing.T) {
-	if _, err := sqlstore.New(nil, sqlstore.SQLite()); err == nil {
-		t.Error("a nil *sql.DB is no error")
-	}
+	tests.Fails(t, tests.ErrOf(sqlstore.New(nil, sqlstore.SQLite())), "a nil *sql.DB is no error")
 	memory, err := sql.Open("sqlite", ":memory:")
 	must(t, err)
 	defer memory.Close()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -32,12 +33,8 @@ func TestHints(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if _, err := g.Next(ctx); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := g.Close(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		tests.WantErr(t, tests.ErrOf(g.Next(ctx)), nil, "%s", name)
+		tests.WantErr(t, g.Close(), nil, "%s", name)
 	}
 
 	l, err := lease.Open(ctx, st, "default", twitter(t), nil)
@@ -47,9 +44,7 @@ func TestHints(t *testing.T) {
 	if l, err = lease.Open(ctx, st, "leased", twitter(t), &lease.Options{Create: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, l.Close())
 }
 
 // TestBusyTimeoutHint opens a file without a time to wait, and then as the
@@ -119,9 +114,7 @@ func TestLockedFile(t *testing.T) {
 				}
 			}
 			_ = holder.Wait() // for ever, if fuser did not name it
-			if _, err := scope.Namespaces(st).Create(t.Context(), "second", twitter(t), nil); err != nil {
-				t.Error(err)
-			}
+			must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "second", twitter(t), nil)))
 		})
 	}
 }

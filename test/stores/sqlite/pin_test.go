@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
@@ -52,9 +53,7 @@ func TestSideFilesComeAndGo(t *testing.T) {
 				if ids := <-out; len(ids) == 0 {
 					t.Error("another process made no IDs")
 				}
-				if _, err := db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-					t.Error(err)
-				}
+				must(t, tests.ErrOf(db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")))
 				for _, l := range leases {
 					renewed(t, l)
 				}
@@ -109,9 +108,7 @@ func TestGivenUpConnection(t *testing.T) {
 		if err := c.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(path + "-wal"); err == nil {
-			t.Error("the log is still there: the test shows nothing")
-		}
+		tests.Fails(t, tests.ErrOf(os.Stat(path+"-wal")), "the log is still there: the test shows nothing")
 		renewed(t, l)
 	}
 	closed(t, l)
@@ -122,9 +119,7 @@ func TestGivenUpConnection(t *testing.T) {
 func closed(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	if err := l.Shutdown(t.Context()); err != nil {
-		if err := l.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must(t, l.Shutdown(t.Context()))
 	}
 }
 
@@ -137,9 +132,7 @@ func TestPin(t *testing.T) {
 	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true})
 	must(t, err)
 	for _, suffix := range []string{"-wal", "-shm"} {
-		if _, err := os.Stat(path + suffix); err != nil {
-			t.Error(err)
-		}
+		must(t, tests.ErrOf(os.Stat(path+suffix)))
 	}
 	must(t, l.Close())
 	noLog(t, path)
