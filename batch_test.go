@@ -74,17 +74,17 @@ func TestBatchesLoseNothingInTheirTick(t *testing.T) {
 // generator goes on from.
 func TestBatchesEndWithTheirGrant(t *testing.T) {
 	s, clock := testScheme("time=41,rollback=2,node=7,seq=13,cipher=sparx"), newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	f := newScript(s, Grant{Node: 1, From: now - 9999, Until: now + 9999})
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1, Lead: 3})
+	g := newGenerator(t, Config{Fence: f, Time: clock.Now, MaxWait: -1, Lead: 3})
 	take(t, g, 3)
-	clock.step(-3 * time.Millisecond)
+	clock.Step(-3 * time.Millisecond)
 	id, err := g.TryNext()
 	if tick, seq := inTick(t, s, now, id, err); tick != 0 || seq != 3 {
 		t.Errorf("after a step back within the lead: number %d of tick %d", seq, tick)
 	}
 	for i := range int64(2) { // by the batch, or by another call before it
-		clock.step(-time.Second)
+		clock.Step(-time.Second)
 		must(g.Fill(t.Context(), make([]ID, i)))
 		id, err := g.TryNext()
 		if tick, _ := inTick(t, s, now, id, err); tick != -1003-1000*i {
@@ -104,7 +104,7 @@ func TestBatchesEndWithTheirGrant(t *testing.T) {
 // of one is lost. A call that finds nothing to take changes nothing.
 func TestBatchesHaveTheSizeThatFits(t *testing.T) {
 	s, clock := testScheme("time=40,node=2,seq=10,cipher=sparx"), newFakeClock()
-	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.Now})
 	for _, c := range []struct {
 		used uint64 // of the batch in hand, before a pause of some ticks
 		want uint64 // how many the next one has
@@ -128,7 +128,7 @@ func TestBatchesHaveTheSizeThatFits(t *testing.T) {
 			take(t, g, 1)
 		}
 		if c.used < b.count {
-			clock.advance(4 * time.Millisecond)
+			clock.Advance(4 * time.Millisecond)
 		}
 		take(t, g, 1)
 		if b := g.batch.Load(); b.count != c.want || b.next.Load() != 1 {
@@ -140,7 +140,7 @@ func TestBatchesHaveTheSizeThatFits(t *testing.T) {
 			t.Errorf("%v; the last batch had %d", err, g.batchLen)
 		}
 	}
-	clock.advance(time.Millisecond)
+	clock.Advance(time.Millisecond)
 	take(t, g, 1)
 	before := g.batchLen
 	g.cur.Load().word.Add(2048) // the tick and the next one are used up by others
@@ -156,8 +156,8 @@ func TestBatchesHaveTheSizeThatFits(t *testing.T) {
 // call made.
 func TestBatchOfSomebodyElse(t *testing.T) {
 	s, clock := testScheme("time=40,node=2,seq=21,cipher=sparx"), newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
-	g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, From: now, Until: now + 9}), Time: clock.now})
+	now := s.Layout().TickOf(clock.Wall)
+	g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, From: now, Until: now + 9}), Time: clock.Now})
 	old := g.batch.Load()
 	take(t, g, 3)
 	b := g.batch.Load()
@@ -263,7 +263,7 @@ func TestHandlesTakeBlocksThatFit(t *testing.T) {
 		{"time=40,node=2,seq=2", 2 + 4 + 8 + 1, 16, 8},
 	} {
 		s, clock := testScheme(c.spec), newFakeClock()
-		g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, Lead: 1000})
+		g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.Now, Lead: 1000})
 		l := g.Local()
 		for range c.take {
 			must(l.TryNext())
@@ -271,7 +271,7 @@ func TestHandlesTakeBlocksThatFit(t *testing.T) {
 		if l.size != c.size {
 			t.Errorf("%s: %d IDs in, the block has %d", c.spec, c.take, l.size)
 		}
-		clock.advance(10 * time.Second)
+		clock.Advance(10 * time.Second)
 		must(l.TryNext())
 		if l.size != c.want {
 			t.Errorf("%s: after a block of %d, with %d IDs in all: %d, want %d", c.spec, c.size, c.take, l.size, c.want)

@@ -215,8 +215,8 @@ func (w *paced) Wait(d time.Duration, _ ...<-chan struct{}) int {
 func exhausted(t *testing.T, maxWait time.Duration) (*Generator, *paced, *fakeClock) {
 	t.Helper()
 	s, clock := testScheme("time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01"), newFakeClock()
-	clock.wall = s.Layout().TimeOf(1e6)
-	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, MaxWait: maxWait})
+	clock.Wall = s.Layout().TimeOf(1e6)
+	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.Now, MaxWait: maxWait})
 	take(t, g, 2)
 	w := newPaced(t)
 	real := g.world
@@ -238,7 +238,7 @@ func TestWaitsNoLongerThanMaxWait(t *testing.T) {
 		g, w, clock := exhausted(t, c.maxWait)
 		w.slow = c.slow
 		w.during = func(d time.Duration) int {
-			clock.advance(d)
+			clock.Advance(d)
 			return -1
 		}
 		_, err := g.Next(t.Context())

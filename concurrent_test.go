@@ -298,10 +298,10 @@ func TestOracle(t *testing.T) {
 				s := must(NewScheme(must(ParseLayout(c.spec))))
 				clock := newFakeClock()
 				if c.name == "seconds" {
-					clock.wall = clock.wall.AddDate(-6, 0, 0) // its time ended in 2024
+					clock.Wall = clock.Wall.AddDate(-6, 0, 0) // its time ended in 2024
 				}
 				node := t.Range(0, s.Nodes()-1)
-				g := must(New(Config{Fence: Unguarded(s, node), Lead: c.lead, Time: clock.now}))
+				g := must(New(Config{Fence: Unguarded(s, node), Lead: c.lead, Time: clock.Now}))
 				defer g.Close()
 				// the wall clock with its steps, as the oracle sees it
 				g.clock.Raw = true
@@ -312,8 +312,8 @@ func TestOracle(t *testing.T) {
 					if t.Int(0, 9) == 0 {
 						move *= 3000
 					}
-					clock.step(move)
-					now := l.TickOf(clock.wall)
+					clock.Step(move)
+					now := l.TickOf(clock.Wall)
 					for i := range t.Int(0, int(2*(l.Last-l.First+1))) {
 						want, ok := ref.next(now)
 						var got ID

@@ -48,9 +48,9 @@ func TestFastPathsStopAtTheLimit(t *testing.T) {
 	for _, gr := range []Grant{{Node: 5}, {Node: 5, FirstSeq: 2, LastSeq: 14}} {
 		for _, coarse := range []bool{false, true} {
 			s, clock := testScheme("time=41,node=10,seq=4,epoch=1999-01-01"), newFakeClock()
-			now := s.Layout().TickOf(clock.wall)
+			now := s.Layout().TickOf(clock.Wall)
 			gr.From, gr.Until = now, now+1000
-			g := newGenerator(t, Config{Fence: newScript(s, gr), Time: clock.now, Coarse: coarse, Lead: 100})
+			g := newGenerator(t, Config{Fence: newScript(s, gr), Time: clock.Now, Coarse: coarse, Lead: 100})
 			try := g.tryExact
 			if coarse {
 				try = g.tryCoarse
@@ -200,9 +200,9 @@ func TestPublishCoarse(t *testing.T) {
 	const span, soft = 1 << 20, 20
 	s, clock := testScheme("time=40,node=2,seq=20"), newFakeClock()
 	f := newScript(s, Grant{Node: 1, From: 0, Until: 1 << 39})
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, Coarse: true})
+	g := newGenerator(t, Config{Fence: f, Time: clock.Now, Coarse: true})
 	g.ticking.Store(true) // no ticker
-	clock.advance(time.Hour)
+	clock.Advance(time.Hour)
 	ns := g.clock.Elapsed()
 	tr := &track{hold: g.cur.Load().hold, from: 100, span: span}
 	tr.soft.Store(soft)
@@ -261,7 +261,7 @@ func TestTickerKeepsItsPace(t *testing.T) {
 		g, w, clock := ticker(t, c.spec, 0)
 		late := []time.Duration{0, c.period / 4, c.period, c.period * 5 / 4, 0}
 		w.during = func(d time.Duration) int {
-			clock.advance(d)
+			clock.Advance(d)
 			g.cur.Load().word.Add(1) // another call takes
 			if n := len(w.waits); n <= len(late) {
 				w.at = w.at.Add(late[n-1])
@@ -283,9 +283,9 @@ func TestTickerKeepsItsPace(t *testing.T) {
 func ticker(t *testing.T, spec string, lead int64) (*Generator, *paced, *fakeClock) {
 	t.Helper()
 	s, clock := testScheme(spec), newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	f := newScript(s, Grant{Node: 1, From: now, Until: now + 9000})
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, Coarse: true, Lead: lead})
+	g := newGenerator(t, Config{Fence: f, Time: clock.Now, Coarse: true, Lead: lead})
 	g.ticking.Store(true)
 	w := newPaced(t)
 	w.World, g.world = g.world, w
@@ -300,7 +300,7 @@ func TestTickerMovesTheWordAndParks(t *testing.T) {
 	tr := g.cur.Load()
 	w.during = func(d time.Duration) int {
 		round := len(w.waits)
-		clock.advance(d)
+		clock.Advance(d)
 		word, tick, limit := tr.word.Load(), tr.coarse.Load(), tr.limit.Load()
 		switch round {
 		case 2, 3: // what the round before left

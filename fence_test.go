@@ -79,14 +79,14 @@ func (f *seized) Held(after int64) (Grant, bool) { return atHand(f, after) }
 // as it may wait.
 func TestRevokedBetweenBindAndInstall(t *testing.T) {
 	clock, s := newFakeClock(), testScheme("twitter")
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	f := &seized{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1000}), at: 1}
-	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	g := newGenerator(t, Config{Fence: f, Time: clock.Now})
 	if gr, ok := g.Grant(); !ok || gr.From != now+1000 || f.asks != 2 {
 		t.Fatalf("after %d grants the generator uses %+v, %v", f.asks, gr, ok)
 	}
 	f = &seized{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1000})}
-	_, err := New(Config{Fence: f, Time: clock.now, MaxWait: time.Millisecond})
+	_, err := New(Config{Fence: f, Time: clock.Now, MaxWait: time.Millisecond})
 	var w *WaitError
 	if !errors.As(err, &w) || !errors.Is(err, ErrFenced) {
 		t.Errorf("the error is %v", err)
@@ -97,14 +97,14 @@ func TestRevokedBetweenBindAndInstall(t *testing.T) {
 // asks again.
 func TestRevokedBetweenAnswerAndInstall(t *testing.T) {
 	clock, s := newFakeClock(), testScheme("twitter")
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	f := &seized{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1}), at: 2}
-	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	g := newGenerator(t, Config{Fence: f, Time: clock.Now})
 	take(t, g, 1)
 	lost := Grant{Node: 2, From: now + 1, Until: now + 1000}
 	f.set(lost, nil)
 	for range 2 {
-		clock.advance(500 * s.Layout().Tick)
+		clock.Advance(500 * s.Layout().Tick)
 		id, err := g.TryNext() // asks for the next grant, and then has the one after it
 		if err != nil {
 			continue
@@ -123,19 +123,19 @@ func TestRevokedBetweenAnswerAndInstall(t *testing.T) {
 func TestRollbackStampsTheTrueTime(t *testing.T) {
 	s := testScheme("rollback")
 	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Unguarded(s, 200), Time: clock.now})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 200), Time: clock.Now})
 	var all []ID
 	for round := range 4 {
 		ids := take(t, g, 6)
 		for i, id := range ids {
 			p, _ := s.Decode(id)
-			if p.Rollback != int64(round) || p.Time.UnixMilli() != clock.wall.UnixMilli() {
-				t.Fatalf("round %d, ID %d: %+v, want rollback %d at %v", round, i, p, round, clock.wall)
+			if p.Rollback != int64(round) || p.Time.UnixMilli() != clock.Wall.UnixMilli() {
+				t.Fatalf("round %d, ID %d: %+v, want rollback %d at %v", round, i, p, round, clock.Wall)
 			}
 		}
 		checkIncreasing(t, ids)
 		all = append(all, ids...)
-		clock.step(-time.Second)
+		clock.Step(-time.Second)
 	}
 	_, err := g.TryNext()
 	if w := isReason(t, err, ErrExhausted); !w.Behind {
@@ -143,15 +143,15 @@ func TestRollbackStampsTheTrueTime(t *testing.T) {
 	}
 	// The first value whose word is not ahead is free again, and its ticks
 	// go on where they ended.
-	clock.step(time.Second + time.Millisecond)
+	clock.Step(time.Second + time.Millisecond)
 	ids := take(t, g, 6)
-	if p, _ := s.Decode(ids[0]); p.Rollback != 3 || p.Time.UnixMilli() != clock.wall.UnixMilli() {
-		t.Errorf("%+v, want rollback 3 at %v", p, clock.wall)
+	if p, _ := s.Decode(ids[0]); p.Rollback != 3 || p.Time.UnixMilli() != clock.Wall.UnixMilli() {
+		t.Errorf("%+v, want rollback 3 at %v", p, clock.Wall)
 	}
 	all = append(all, ids...)
-	clock.step(time.Hour)
+	clock.Step(time.Hour)
 	all = append(all, take(t, g, 6)...)
-	clock.step(-time.Minute)
+	clock.Step(-time.Minute)
 	ids = take(t, g, 6)
 	if p, _ := s.Decode(ids[0]); p.Rollback != 0 {
 		t.Errorf("%+v, want the next value", p)
@@ -162,20 +162,20 @@ func TestRollbackStampsTheTrueTime(t *testing.T) {
 func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
 	s := testScheme("rollback")
 	clock := newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	f := newScript(s, Grant{Node: 1, From: now - 5000, Until: now + 1000})
-	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	g := newGenerator(t, Config{Fence: f, Time: clock.Now})
 	ids := take(t, g, 5)
-	clock.step(-time.Second)
+	clock.Step(-time.Second)
 	ids = append(ids, take(t, g, 5)...)
 	f.set(Grant{}, nil)
 	f.seal()
 	// A fence that hands the same node out again from where it began is
 	// wrong, and no duplicate comes of it.
 	f.set(Grant{Node: 1, From: now - 4000, Until: now + 2000}, nil)
-	clock.step(2 * time.Second)
+	clock.Step(2 * time.Second)
 	id := must(g.Next(t.Context()))
-	clock.step(-1500 * time.Millisecond)
+	clock.Step(-1500 * time.Millisecond)
 	ids = append(append(ids, id), takeSome(g, 5)...)
 	checkUnique(t, ids)
 }
@@ -201,8 +201,8 @@ func TestSwitchRollback(t *testing.T) {
 		"its word is sealed and added": {word: sealed + 3, tick: 105},
 	} {
 		clock := newFakeClock()
-		clock.wall = s.Layout().TimeOf(100)
-		g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, From: 100, Until: 200}), Time: clock.now})
+		clock.Wall = s.Layout().TimeOf(100)
+		g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, From: 100, Until: 200}), Time: clock.Now})
 		present := g.cur.Load()
 		tracks := present.hold.tracks
 		for i, word := range []uint64{c.word, c.next, c.last, c.last} {

@@ -29,8 +29,8 @@ func TestRunsAreWhatFillGives(t *testing.T) {
 		c.grant.Until = s.MaxTick()
 		clock := newFakeClock()
 		var all []ID
-		a := newGenerator(t, Config{Fence: newScript(s, c.grant), Time: clock.now, Lead: 40})
-		b := newGenerator(t, Config{Fence: newScript(s, c.grant), Time: clock.now, Lead: 40})
+		a := newGenerator(t, Config{Fence: newScript(s, c.grant), Time: clock.Now, Lead: 40})
+		b := newGenerator(t, Config{Fence: newScript(s, c.grant), Time: clock.Now, Lead: 40})
 		for _, n := range []int{1, 2, 0, 1000, 3} {
 			want := make([]ID, n)
 			if _, err := a.Fill(t.Context(), want); err != nil {
@@ -63,7 +63,7 @@ func TestRunsKeepWhatWasTaken(t *testing.T) {
 	s := testScheme("twitter")
 	g := newGenerator(t, Config{
 		Fence:   newScript(s, Grant{Node: 1, Until: 1 << 40}),
-		Time:    newFakeClock().now,
+		Time:    newFakeClock().Now,
 		MaxWait: -1,
 	})
 	runs, err := g.Runs(t.Context(), nil, 5000)
@@ -74,7 +74,7 @@ func TestRunsKeepWhatWasTaken(t *testing.T) {
 
 func TestRunsOfEncryptedIDs(t *testing.T) {
 	s := testScheme("randflake")
-	g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, Until: s.MaxTick()}), Time: newFakeClock().now})
+	g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, Until: s.MaxTick()}), Time: newFakeClock().Now})
 	if runs, err := g.Runs(t.Context(), nil, 10); err == nil || runs != nil {
 		t.Errorf("%v, %v: encrypted IDs are in no steps", runs, err)
 	}
@@ -106,7 +106,7 @@ func TestBlocksOfNodes(t *testing.T) {
 		clock := newFakeClock()
 		c.grant.Until = s.MaxTick()
 		f := newScript(s, c.grant)
-		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 1})
+		g := newGenerator(t, Config{Fence: f, Time: clock.Now, Lead: 1})
 		ids, err := takeAll(t, g, 1<<18)
 		l := s.Layout()
 		seqs := l.Last - l.First + 1
@@ -120,7 +120,7 @@ func TestBlocksOfNodes(t *testing.T) {
 		checkInside(t, s, ids, f.grants())
 
 		// A batch and a handle make the same of the next two ticks.
-		clock.advance(2 * l.Tick)
+		clock.Advance(2 * l.Tick)
 		dst := make([]ID, len(ids)/2+7)
 		if n, err := g.Fill(t.Context(), dst); n != len(dst) {
 			t.Fatalf("%s %+v: Fill made %d: %v", c.spec, c.grant, n, err)
@@ -195,14 +195,14 @@ func TestObstacles(t *testing.T) {
 		{word: 0, tick: 100, need: 98, wait: 20 * time.Microsecond},
 	} {
 		clock := newFakeClock()
-		clock.wall = s.Layout().TimeOf(100)
+		clock.Wall = s.Layout().TimeOf(100)
 		g := newGenerator(t, Config{
 			Fence: newScript(s, Grant{Node: 1, From: from, Until: until}),
-			Time:  clock.now,
+			Time:  clock.Now,
 			Lead:  lead,
 		})
 		g.clock.Raw = true
-		clock.wall = s.Layout().TimeOf(c.tick)
+		clock.Wall = s.Layout().TimeOf(c.tick)
 		tr := g.cur.Load()
 		tr.word.Store(c.word)
 		now, _ := tr.window(c.tick, lead, until*span-from*span)
@@ -279,13 +279,13 @@ func TestAttempt(t *testing.T) {
 	} {
 		for _, coarse := range []bool{false, true} {
 			clock := newFakeClock()
-			from := s.Layout().TickOf(clock.wall)
+			from := s.Layout().TickOf(clock.Wall)
 			f := newScript(s, Grant{Node: 1, From: from, Until: from + until})
-			g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: c.lead, Coarse: coarse, MaxWait: -1})
+			g := newGenerator(t, Config{Fence: f, Time: clock.Now, Lead: c.lead, Coarse: coarse, MaxWait: -1})
 			g.ticking.Store(true) // no ticker: nothing else moves the word
 			tr := g.cur.Load()
 			tr.word.Store(c.word)
-			clock.advance(time.Duration(c.tick) * time.Millisecond)
+			clock.Advance(time.Duration(c.tick) * time.Millisecond)
 			soft := tr.soft.Load()
 			_, pos, count, why := g.takeUpTo(c.n)
 			end := c.word // of what is taken

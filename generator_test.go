@@ -44,18 +44,18 @@ func TestOneFenceServesOneGenerator(t *testing.T) {
 	}
 	clock := newFakeClock()
 	g.Close()
-	g1 := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 100})
+	g1 := newGenerator(t, Config{Fence: f, Time: clock.Now, Lead: 100})
 	ids := take(t, g1, 5000)
 	g1.Close()
-	clock.step(-time.Hour)
-	g2 := must(New(Config{Fence: f, Time: clock.now, Lead: 100}))
+	clock.Step(-time.Hour)
+	g2 := must(New(Config{Fence: f, Time: clock.Now, Lead: 100}))
 	defer g2.Close()
 	_, err := g2.TryNext()
 	if w := isReason(t, err, ErrExhausted); !w.Behind {
 		t.Errorf("the fence forgot what was given out: %+v", w)
 	}
-	clock.step(time.Hour)
-	clock.advance(10 * time.Millisecond)
+	clock.Step(time.Hour)
+	clock.Advance(10 * time.Millisecond)
 	ids = append(ids, take(t, g2, 5000)...)
 	checkIncreasing(t, ids)
 }
@@ -94,18 +94,18 @@ func TestClockStepsBackInTheProcess(t *testing.T) {
 func TestClockBeforeTheEpoch(t *testing.T) {
 	s := testScheme("twitter")
 	clock := newFakeClock()
-	clock.wall = time.Unix(0, 0)
+	clock.Wall = time.Unix(0, 0)
 	f := Unguarded(s, 7)
-	_, err := New(Config{Fence: f, Time: clock.now, Lead: 1000})
+	_, err := New(Config{Fence: f, Time: clock.Now, Lead: 1000})
 	says(t, err, "before the epoch", "a clock in 1970")
 	// Inside the lead of the epoch it is as with any other first tick.
-	clock.wall = s.Layout().Epoch.Add(-5 * time.Millisecond)
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 5})
+	clock.Wall = s.Layout().Epoch.Add(-5 * time.Millisecond)
+	g := newGenerator(t, Config{Fence: f, Time: clock.Now, Lead: 5})
 	ids, err := takeAll(t, g, 5000)
 	if w := isReason(t, err, ErrExhausted); len(ids) != 4096 || !w.Behind || w.Missing != time.Millisecond {
 		t.Errorf("5 ms before the epoch: %d IDs and %+v", len(ids), w)
 	}
-	clock.advance(time.Second)
+	clock.Advance(time.Second)
 	take(t, g, 3)
 }
 
@@ -113,7 +113,7 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 // nothing is made outside of the grant for that.
 func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	s := testScheme("time=33,seq=30,tick=100ms,epoch=2020-01-01")
-	now := s.Layout().TickOf(newFakeClock().wall)
+	now := s.Layout().TickOf(newFakeClock().Wall)
 	h := must(newHold(s, here, Grant{From: now, Until: now + 10}.norm(s.layout), now, now+3_000_000_000, 0))
 	if got := h.until(); got > now+10 {
 		t.Errorf("the hold ends at %d, and the grant at %d", got, now+10)
@@ -159,16 +159,16 @@ func (f *sayingFence) Held(after int64) (Grant, bool) { return atHand(f, after) 
 func TestEndOfLifeOfTheTimeBits(t *testing.T) {
 	s := testScheme("time=20,node=3,seq=4,epoch=2026-01-01")
 	clock := newFakeClock()
-	clock.wall = s.Layout().EndOfLife().Add(-time.Millisecond)
-	g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now, Lead: 1000})
+	clock.Wall = s.Layout().EndOfLife().Add(-time.Millisecond)
+	g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.Now, Lead: 1000})
 	ids, err := takeAll(t, g, 100)
 	if len(ids) != 16 || !errors.Is(err, ErrLifetime) {
 		t.Fatalf("%d IDs in the last tick, then %v", len(ids), err)
 	}
 	checkIncreasing(t, ids)
-	clock.advance(time.Hour)
+	clock.Advance(time.Hour)
 	wantErr(t, errOf(g.Next(t.Context())), ErrLifetime, "after the end")
-	wantErr(t, errOf(New(Config{Fence: Unguarded(s, 1), Time: clock.now})), ErrLifetime,
+	wantErr(t, errOf(New(Config{Fence: Unguarded(s, 1), Time: clock.Now})), ErrLifetime,
 		"a new generator after the end")
 }
 
@@ -207,9 +207,9 @@ func TestLostGrantHeals(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		s := testScheme("twitter")
 		clock := newFakeClock()
-		now := s.Layout().TickOf(clock.wall)
+		now := s.Layout().TickOf(clock.Wall)
 		f := newScript(s, Grant{Node: 900, From: 5, Until: now + 1000})
-		g := newGenerator(t, Config{Fence: f, Time: clock.now, Coarse: coarse})
+		g := newGenerator(t, Config{Fence: f, Time: clock.Now, Coarse: coarse})
 		ids := take(t, g, 100)
 		last, _ := s.Decode(ids[99])
 		f.set(Grant{}, nil) // it holds nothing now
@@ -220,7 +220,7 @@ func TestLostGrantHeals(t *testing.T) {
 			t.Error("a sealed grant is still shown")
 		}
 		wantErr(t, errOf(g.TryNext()), ErrFenced, "after the loss")
-		clock.advance(3 * time.Millisecond)
+		clock.Advance(3 * time.Millisecond)
 		f.set(Grant{Node: 3, From: now - 50, Until: now + 2000}, nil)
 		id := must(g.Next(t.Context()))
 		ids = append(ids, id)
@@ -237,9 +237,9 @@ func TestClose(t *testing.T) {
 	s := testScheme("twitter")
 	for _, taken := range []int{0, 1, 4096, 4097, 20000} {
 		clock := newFakeClock()
-		now := s.Layout().TickOf(clock.wall)
+		now := s.Layout().TickOf(clock.Wall)
 		f := newScript(s, Grant{Node: 5, From: now - 9, Until: now + 1000})
-		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 10})
+		g := newGenerator(t, Config{Fence: f, Time: clock.Now, Lead: 10})
 		l := g.Local()
 		ids := take(t, g, taken)
 		g.Close()
@@ -301,8 +301,8 @@ func TestCloseWakesWaiters(t *testing.T) {
 // cost one each.
 func TestAheadUsesUpNoID(t *testing.T) {
 	s, clock := testScheme("twitter"), newFakeClock()
-	now := clock.wall
-	g, err := New(Config{Fence: Unguarded(s, 5), Lead: 100, MaxWait: -1, Time: clock.now})
+	now := clock.Wall
+	g, err := New(Config{Fence: Unguarded(s, 5), Lead: 100, MaxWait: -1, Time: clock.Now})
 	noError(t, err)
 	ids := make([]ID, 50*4096+1)
 	for i := range ids {

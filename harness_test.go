@@ -12,35 +12,10 @@ import (
 	"github.com/snowfence/snowfence/internal/tests"
 )
 
-// fakeClock is a TimeSource under the test's control. A step moves the wall
-// clock alone, as an operator or NTP would.
-type fakeClock struct {
-	mu   sync.Mutex
-	wall time.Time
-	mono time.Duration
-}
+// fakeClock is a clock that a test moves.
+type fakeClock = tests.Clock
 
-func newFakeClock() *fakeClock {
-	return &fakeClock{wall: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), mono: time.Hour}
-}
-
-func (c *fakeClock) now() (time.Time, time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.wall, c.mono
-}
-
-func (c *fakeClock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wall, c.mono = c.wall.Add(d), c.mono+d
-}
-
-func (c *fakeClock) step(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wall = c.wall.Add(d)
-}
+var newFakeClock = tests.NewClock
 
 // stepped is a TimeSource for synctest bubbles: the bubble's time, with a
 // wall clock that can be stepped.
@@ -191,26 +166,10 @@ func takeAll(t testing.TB, g *Generator, limit int) ([]ID, error) {
 	return nil, nil
 }
 
-// checkIncreasing fails where an ID is not above the one before.
-func checkIncreasing(t testing.TB, ids []ID) {
-	t.Helper()
-	for i := 1; i < len(ids); i++ {
-		if ids[i] <= ids[i-1] {
-			t.Fatalf("ID %d is %d, not above %d before it", i, ids[i], ids[i-1])
-		}
-	}
-}
-
-// checkUnique fails where an ID is there twice. It sorts ids.
-func checkUnique(t testing.TB, ids []ID) {
-	t.Helper()
-	slices.Sort(ids)
-	for i := 1; i < len(ids); i++ {
-		if ids[i] == ids[i-1] {
-			t.Fatalf("%d is there twice", ids[i])
-		}
-	}
-}
+var (
+	checkIncreasing = tests.Increasing[ID]
+	checkUnique     = tests.Unique[ID] // sorts them
+)
 
 // checkInside fails for an ID whose node, tick or sequence number no grant
 // covers.

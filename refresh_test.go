@@ -77,9 +77,9 @@ func TestAsksAheadOnceAndNotPastTheEnd(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := testScheme("time=10,node=3,seq=4,tick=1s,epoch=1999-01-01")
 			clock := newFakeClock()
-			clock.wall = s.Layout().TimeOf(100)
+			clock.Wall = s.Layout().TimeOf(100)
 			f := &counted{script: newScript(s, Grant{Node: 1, From: 100, Until: c.until})}
-			g := newGenerator(t, Config{Fence: f, Time: clock.now})
+			g := newGenerator(t, Config{Fence: f, Time: clock.Now})
 			tr := g.cur.Load()
 			before := f.asks.Load()
 			f.set(Grant{}, errTaken)
@@ -151,10 +151,10 @@ func isDone(f *flight) bool {
 // and its grant, which may be the present one, stays.
 func TestGrantThatEndsTooSoon(t *testing.T) {
 	s, clock := testScheme("twitter"), newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	gr := Grant{Node: 1, From: now, Until: now + 10}
 	f := &deaf{scheme: s, ask: make(chan Grant, 2), first: gr}
-	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	g := newGenerator(t, Config{Fence: f, Time: clock.Now})
 	tr := g.cur.Load()
 	for _, until := range []int64{now + 20, now + 21} {
 		f.ask <- Grant{Node: 1, From: now, Until: until}
@@ -175,12 +175,12 @@ func TestGrantThatEndsTooSoon(t *testing.T) {
 // generator goes on above what it used.
 func TestSameGrantAfterALoss(t *testing.T) {
 	s, clock := testScheme("twitter"), newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	f := &counted{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1000})}
-	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	g := newGenerator(t, Config{Fence: f, Time: clock.Now})
 	ids := take(t, g, 10)
 	f.seal()
-	clock.advance(2 * time.Millisecond)
+	clock.Advance(2 * time.Millisecond)
 	f.set(Grant{Node: 1, From: now, Until: now + 2000}, nil)
 	ids = append(ids, take(t, g, 10)...)
 	checkIncreasing(t, ids)
@@ -194,10 +194,10 @@ func TestSameGrantAfterALoss(t *testing.T) {
 // either gives.
 func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 	s, clock := testScheme("twitter"), newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	g := newGenerator(t, Config{
 		Fence: newScript(s, Grant{Node: 1, From: now - 600, Until: now + 100}),
-		Time:  clock.now,
+		Time:  clock.Now,
 	})
 	ids := take(t, g, 5)
 	tr := g.cur.Load()
@@ -217,7 +217,7 @@ func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 			t.Errorf("%+v: the same positions: %t; to be asked again at tick %d after now",
 				c.grant, cur == tr, cur.from+int64(cur.soft.Load())-now)
 		}
-		clock.advance(time.Millisecond)
+		clock.Advance(time.Millisecond)
 		ids = append(ids, take(t, g, 5)...)
 	}
 	checkIncreasing(t, ids)
@@ -237,9 +237,9 @@ func TestOtherGrantsInTheSameTick(t *testing.T) {
 		{"time=41,node=8,rollback=2,seq=12", 3, false},
 	} {
 		s, clock := testScheme(c.spec), newFakeClock()
-		now := s.Layout().TickOf(clock.wall)
+		now := s.Layout().TickOf(clock.Wall)
 		f := newScript(s, Grant{Node: 5, From: now - 10, Until: now + 100})
-		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 3})
+		g := newGenerator(t, Config{Fence: f, Time: clock.Now, Lead: 3})
 		ids := take(t, g, 7)
 		f.seal()
 		f.set(Grant{Node: c.next, From: now - 5, Until: now + 100}, nil)
@@ -277,13 +277,13 @@ func (f *corrected) Held(after int64) (Grant, bool) {
 // anew, and asks again.
 func TestAsksAgainByACorrectedClock(t *testing.T) {
 	s, fake := testScheme("twitter"), newFakeClock()
-	now := s.Layout().TickOf(fake.wall)
+	now := s.Layout().TickOf(fake.Wall)
 	f := &corrected{script: newScript(s, Grant{Node: 1, From: now, Until: now + 10})}
-	g := newGenerator(t, Config{Fence: f, Time: fake.now})
+	g := newGenerator(t, Config{Fence: f, Time: fake.Now})
 	before := g.clock.Corrections()
 	f.n.Store(1)
 	f.set(Grant{Node: 1, From: now, Until: now + 900}, nil)
-	fake.advance(20 * time.Millisecond)
+	fake.Advance(20 * time.Millisecond)
 	if _, err := g.Next(t.Context()); err != nil || g.clock.Corrections() != before+1 {
 		t.Errorf("%v; the clock was corrected %d times", err, g.clock.Corrections()-before)
 	}

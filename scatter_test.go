@@ -70,9 +70,9 @@ func checkEachID(t *testing.T, s *Scheme, blockOfNodes int64, takeSome func(*Gen
 	l := s.Layout()
 	var all []ID
 	for node := int64(0); node < s.Nodes(); node += blockOfNodes {
-		clock := &fakeClock{wall: l.Epoch, mono: time.Hour}
+		clock := &fakeClock{Wall: l.Epoch, Mono: time.Hour}
 		f := newScript(s, Grant{Node: node, Nodes: blockOfNodes, Until: s.MaxTick() + 1})
-		g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
+		g := newGenerator(t, Config{Fence: f, Time: clock.Now, MaxWait: -1})
 		h := g.Local()
 		var mine []ID
 		for tick := range s.MaxTick() + 1 {
@@ -84,7 +84,7 @@ func checkEachID(t *testing.T, s *Scheme, blockOfNodes int64, takeSome func(*Gen
 				}
 				mine = append(mine, ids...)
 			}
-			clock.advance(l.Tick)
+			clock.Advance(l.Tick)
 		}
 		checkRising(t, s, mine)
 		checkInside(t, s, mine, f.grants())
@@ -147,13 +147,13 @@ func TestScatteredSlices(t *testing.T) {
 	var all []ID
 	for node := range int64(2) {
 		for _, slice := range [][2]int64{{0, 2}, {3, 3}, {4, 7}} {
-			clock := &fakeClock{wall: s.layout.Epoch, mono: time.Hour}
+			clock := &fakeClock{Wall: s.layout.Epoch, Mono: time.Hour}
 			gr := Grant{Node: node, FirstSeq: slice[0], LastSeq: slice[1], Until: s.MaxTick() + 1}
-			g := newGenerator(t, Config{Fence: newScript(s, gr), Time: clock.now, MaxWait: -1})
+			g := newGenerator(t, Config{Fence: newScript(s, gr), Time: clock.Now, MaxWait: -1})
 			for range s.MaxTick() + 1 {
 				ids, _ := takeAll(t, g, 100)
 				all = append(all, ids...)
-				clock.advance(s.layout.Tick)
+				clock.Advance(s.layout.Tick)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func TestHotRange(t *testing.T) {
 		var generators []*Generator
 		for i := range c.processes {
 			f := newScript(s, Grant{Node: int64(i), Until: s.MaxTick()})
-			generators = append(generators, newGenerator(t, Config{Fence: f, Time: clock.now}))
+			generators = append(generators, newGenerator(t, Config{Fence: f, Time: clock.Now}))
 		}
 		hottest, dst := 0.0, make([]ID, c.batch)
 		for range 5 {
@@ -188,7 +188,7 @@ func TestHotRange(t *testing.T) {
 					rows[dst[0]>>58] += c.batch
 					total += c.batch
 				}
-				clock.advance(time.Millisecond)
+				clock.Advance(time.Millisecond)
 			}
 			hottest = max(hottest, 100*float64(slices.Max(rows))/float64(total))
 		}
@@ -199,7 +199,7 @@ func TestHotRange(t *testing.T) {
 	}
 	// With the time first, all rows of weeks go to one.
 	plain := testScheme("time=41,node=10,seq=12,epoch=2025-01-01")
-	at := newFakeClock().wall
+	at := newFakeClock().Wall
 	lo, hi, err := plain.Range(at, at.AddDate(0, 1, 0))
 	if err != nil || lo>>58 != hi>>58 {
 		t.Errorf("the month from %v lies in %d to %d, %v", at, lo, hi, err)
@@ -213,7 +213,7 @@ func TestNodesBeginWithDifferentValues(t *testing.T) {
 	rows := make([]int, 32)
 	for node := range int64(1024) {
 		f := newScript(s, Grant{Node: node, From: node * node, Until: s.MaxTick()})
-		g := newGenerator(t, Config{Fence: f, Time: newFakeClock().now})
+		g := newGenerator(t, Config{Fence: f, Time: newFakeClock().Now})
 		rows[take(t, g, 1)[0]>>58]++
 	}
 	if slices.Min(rows) < 24 || slices.Max(rows) > 40 {

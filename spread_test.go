@@ -25,9 +25,9 @@ func (seed) Uint64() uint64 { return 20260504 }
 func spreading(t testing.TB, spec string, c Config) (*Generator, *fakeClock) {
 	t.Helper()
 	s, clock := testScheme(spec), newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	c.Fence = seeded{newScript(s, Grant{Node: 1, From: now, Until: now + 1<<30})}
-	c.Time = clock.now
+	c.Time = clock.Now
 	return newGenerator(t, c), clock
 }
 
@@ -68,7 +68,7 @@ func TestSpreadIsEven(t *testing.T) {
 			}
 			counts := make([]int, c.shards)
 			for range 32 * c.shards {
-				clock.advance(time.Millisecond)
+				clock.Advance(time.Millisecond)
 				if coarse {
 					g.cur.Load().closeFastPath()
 				}
@@ -109,7 +109,7 @@ func TestSpreadIsThatOfTheReference(t *testing.T) {
 		now := gr.From
 		for range 5000 {
 			step := []int64{0, 0, 1, 1, 2, 9}[chance.IntN(6)]
-			clock.advance(time.Duration(step) * l.Tick)
+			clock.Advance(time.Duration(step) * l.Tick)
 			now += step
 			ids := make([]ID, 1+chance.IntN(2*int(l.Last-l.First+1)))
 			n, _ := g.Fill(context.Background(), ids)
@@ -142,7 +142,7 @@ func TestTickerBeginsATickOnce(t *testing.T) {
 	w.during = func(d time.Duration) int {
 		word := tr.word.Load()
 		if rounds++; rounds > 1 && rounds < 45 { // then it parks
-			wall, _ := clock.now()
+			wall, _ := clock.Now()
 			tick := g.Scheme().Layout().TickOf(wall)
 			slot := g.spread.slotOf(tick)
 			if want := uint64(tick-gr.From)*span + slot; word != want {
@@ -153,7 +153,7 @@ func TestTickerBeginsATickOnce(t *testing.T) {
 				t.Fatalf("the tick began at %d, and does not end after %d IDs", slot, span-slot)
 			}
 		}
-		clock.advance(time.Millisecond)
+		clock.Advance(time.Millisecond)
 		return -1
 	}
 	g.keepTime()
@@ -248,14 +248,14 @@ func TestSpreadRefused(t *testing.T) {
 // has, and runs into no tick ahead of the clock.
 func TestSpreadOverAShorterSlice(t *testing.T) {
 	s, clock := testScheme("time=41,node=3,seq=4,epoch=1999-01-01"), newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
+	now := s.Layout().TickOf(clock.Wall)
 	f := newScript(s, Grant{Node: 1, From: now, Until: now + 1})
-	g := newGenerator(t, Config{Fence: seeded{f}, Time: clock.now, Spread: 16})
+	g := newGenerator(t, Config{Fence: seeded{f}, Time: clock.Now, Spread: 16})
 	take(t, g, 1)
 	f.set(Grant{Node: 2, From: now + 1, Until: now + 1000, FirstSeq: 8, LastSeq: 9}, nil)
 	begins := map[int64]bool{}
 	for range 50 {
-		clock.advance(time.Millisecond)
+		clock.Advance(time.Millisecond)
 		now++
 		id := must(g.Next(t.Context()))
 		p, err := s.Decode(id)
@@ -288,7 +288,7 @@ func TestTickerBeginsNoTickThatIDsRanInto(t *testing.T) {
 	rounds := 0
 	w.during = func(time.Duration) int {
 		if rounds++; rounds == 1 {
-			clock.advance(time.Duration(ahead) * time.Millisecond)
+			clock.Advance(time.Duration(ahead) * time.Millisecond)
 		} else if word := tr.word.Load(); word != want {
 			t.Errorf("round %d: the word is %d, not %d", rounds, word, want)
 		}

@@ -51,7 +51,7 @@ func TestFolderSlowSync(t *testing.T) {
 		return must(decodeState(data)).until
 	}
 	f := openDir(t, dir, s, firstNode)
-	g := newGenerator(t, snowfence.Config{Fence: f, Time: clock.now})
+	g := newGenerator(t, snowfence.Config{Fence: f, Time: clock.Now})
 	all := take(t, g, 10)
 	before := floor()
 
@@ -73,7 +73,7 @@ func TestFolderSlowSync(t *testing.T) {
 	}
 
 	answer = slowDisk(t, path)
-	clock.advance(2 * stateWindow)
+	clock.Advance(2 * stateWindow)
 	refused := func() {
 		t.Helper()
 		if id, err := g.TryNext(); !errors.Is(err, snowfence.ErrFenced) {

@@ -3,41 +3,15 @@ package statefile
 import (
 	"errors"
 	"os"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/tests"
 )
 
-// fakeClock is a clock that a test moves; a step moves its wall time alone.
-type fakeClock struct {
-	mu   sync.Mutex
-	wall time.Time
-	mono time.Duration
-}
-
-func newFakeClock() *fakeClock {
-	return &fakeClock{wall: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), mono: time.Hour}
-}
-
-func (c *fakeClock) now() (time.Time, time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.wall, c.mono
-}
-
-func (c *fakeClock) move(wall, mono time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wall, c.mono = c.wall.Add(wall), c.mono+mono
-}
-
-func (c *fakeClock) step(d time.Duration)    { c.move(d, 0) }
-func (c *fakeClock) advance(d time.Duration) { c.move(d, d) }
+// newFakeClock returns a clock that a test moves.
+var newFakeClock = tests.NewClock
 
 func must[T any](v T, err error) T { return tests.Must(v, err) }
 
@@ -77,22 +51,10 @@ func take(t testing.TB, g *snowfence.Generator, n int) []snowfence.ID {
 	return ids
 }
 
-// checkIncreasing fails where an ID is not above the one before.
-func checkIncreasing(t testing.TB, ids []snowfence.ID) {
-	t.Helper()
-	for i := 1; i < len(ids); i++ {
-		if ids[i] <= ids[i-1] {
-			t.Fatalf("ID %d is %d, not above %d before it", i, ids[i], ids[i-1])
-		}
-	}
-}
-
-// checkUnique fails where an ID is there twice. It sorts ids.
-func checkUnique(t testing.TB, ids []snowfence.ID) {
-	t.Helper()
-	slices.Sort(ids)
-	checkIncreasing(t, ids)
-}
+var (
+	checkIncreasing = tests.Increasing[snowfence.ID]
+	checkUnique     = tests.Unique[snowfence.ID] // sorts them
+)
 
 // named gives a state a name, writes the lock file with that name, and
 // returns the content of the state file.

@@ -44,9 +44,9 @@ func TestSlicesOfOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	clock := newFakeClock()
-	a := newGenerator(t, snowfence.Config{Fence: must(f.SequencePart(0, 15)), Time: clock.now, Lead: 3000, MaxWait: -1})
+	a := newGenerator(t, snowfence.Config{Fence: must(f.SequencePart(0, 15)), Time: clock.Now, Lead: 3000, MaxWait: -1})
 	high := must(f.SequencePart(16, 40))
-	b := newGenerator(t, snowfence.Config{Fence: high, Time: clock.now, Lead: 3000, MaxWait: -1})
+	b := newGenerator(t, snowfence.Config{Fence: high, Time: clock.Now, Lead: 3000, MaxWait: -1})
 	for _, n := range []numbers{{15, 15}, {0, 1}, {0, 63}, {40, 41}, {10, 20}} {
 		if g, err := snowfence.New(snowfence.Config{Fence: must(f.SequencePart(n.first, n.last))}); !errors.Is(err,
 			snowfence.ErrBound) {
@@ -61,7 +61,7 @@ func TestSlicesOfOneFile(t *testing.T) {
 	// The first to close has used less than the other: it frees nothing of
 	// that one's ticks.
 	noError(t, a.Close())
-	c := newGenerator(t, snowfence.Config{Fence: must(f.SequencePart(0, 15)), Time: clock.now, Lead: 3000, MaxWait: -1})
+	c := newGenerator(t, snowfence.Config{Fence: must(f.SequencePart(0, 15)), Time: clock.Now, Lead: 3000, MaxWait: -1})
 	all = append(all, takeSome(c, 5000)...)
 	all = append(all, takeSome(b, 9000)...)
 	for _, g := range []*snowfence.Generator{b, c} {
@@ -71,7 +71,7 @@ func TestSlicesOfOneFile(t *testing.T) {
 	if top := highestTick(s, all); err != nil || st.until != top+1 {
 		t.Errorf("used up to tick %d, and the file says %d, %v", top, st.until, err)
 	}
-	d := newGenerator(t, snowfence.Config{Fence: must(f.SequencePart(0, 63)), Time: clock.now, Lead: 9000, MaxWait: -1})
+	d := newGenerator(t, snowfence.Config{Fence: must(f.SequencePart(0, 63)), Time: clock.Now, Lead: 9000, MaxWait: -1})
 	checkUnique(t, append(all, takeSome(d, 5000)...))
 }
 
@@ -111,7 +111,7 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 				if t.Int(0, 5) == 0 {
 					fence = f
 				}
-				g, err := snowfence.New(snowfence.Config{Fence: fence, Time: clock.now, Lead: 2000, MaxWait: -1})
+				g, err := snowfence.New(snowfence.Config{Fence: fence, Time: clock.Now, Lead: 2000, MaxWait: -1})
 				if err == nil {
 					used = append(used, g)
 				}
@@ -148,7 +148,7 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 			},
 			// Steps the clock.
 			func() {
-				clock.step(time.Duration(t.Int(-500, 2000)) * time.Millisecond)
+				clock.Step(time.Duration(t.Int(-500, 2000)) * time.Millisecond)
 			},
 		}
 		for range 30 {
@@ -174,7 +174,7 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 		f := openState(t, path, s, 3)
 		defer kill(t, f)
 		g := newGenerator(t,
-			snowfence.Config{Fence: must(f.SequencePart(n.first, n.last)), Time: clock.now, Lead: lead, MaxWait: -1})
+			snowfence.Config{Fence: must(f.SequencePart(n.first, n.last)), Time: clock.Now, Lead: lead, MaxWait: -1})
 		ids := takeSome(g, 2000)
 		numbersIn(t, s, ids, n.first, n.last)
 		noError(t, g.Close())
@@ -192,11 +192,11 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 		t.Errorf("without its slice: holds %+v", g)
 	}
 	kill(t, f)
-	noError(t, Reset(path, s, 3, clock.wall))
+	noError(t, Reset(path, s, 3, clock.Wall))
 	f = openState(t, path, s, 3)
 	wantErr(t, errOf(snowfence.New(snowfence.Config{Fence: f})), ErrUnusable, "begun anew, a good file keeps its slice")
 	kill(t, f)
-	clock.advance(100 * time.Millisecond)
+	clock.Advance(100 * time.Millisecond)
 	// Another slice starts above all that the file granted, and so does the
 	// first one again.
 	for _, n := range []numbers{{40, 50}, {32, 63}, {0, 63}} {
@@ -279,7 +279,7 @@ func TestSliceIsRefused(t *testing.T) {
 	// The whole sequence is a slice too, even of one number.
 	one := testScheme("time=40,node=3,epoch=1995-01-03")
 	fence := must(openState(t, filepath.Join(t.TempDir(), "node"), one, 1).SequencePart(0, 0))
-	numbersIn(t, one, takeSome(newGenerator(t, snowfence.Config{Fence: fence, Time: newFakeClock().now}), 1), 0, 0)
+	numbersIn(t, one, takeSome(newGenerator(t, snowfence.Config{Fence: fence, Time: newFakeClock().Now}), 1), 0, 0)
 }
 
 // bare hides that a fence binds.
@@ -291,7 +291,7 @@ func TestUnboundBesideSlices(t *testing.T) {
 	s := testScheme("time=40,node=3,seq=6,epoch=1994-01-01")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
 	clock := newFakeClock()
-	c := snowfence.Config{Fence: bare{must(f.SequencePart(0, 40))}, Time: clock.now, Lead: 1500, MaxWait: -1}
+	c := snowfence.Config{Fence: bare{must(f.SequencePart(0, 40))}, Time: clock.Now, Lead: 1500, MaxWait: -1}
 	unbound := newGenerator(t, c)
 	all := takeSome(unbound, 500)
 	c.Fence = must(f.SequencePart(20, 63))
@@ -299,7 +299,7 @@ func TestUnboundBesideSlices(t *testing.T) {
 	for range 3 {
 		all = append(all, takeSome(unbound, 6000)...)
 		all = append(all, takeSome(bound, 3000)...)
-		clock.advance(time.Second)
+		clock.Advance(time.Second)
 	}
 	checkUnique(t, all)
 }

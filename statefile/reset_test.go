@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // stateRun is the life of one process on a state file: it makes IDs ahead
 // of the clock until none are left, and is killed.
-func stateRun(t *testing.T, path string, s *snowfence.Scheme, clock *fakeClock) []snowfence.ID {
+func stateRun(t *testing.T, path string, s *snowfence.Scheme, clock *tests.Clock) []snowfence.ID {
 	t.Helper()
 	f := openState(t, path, s, 1)
-	g := must(snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1}))
+	g := must(snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.Now, MaxWait: -1}))
 	ids := takeSome(g, 1<<20)
 	kill(t, f)
 	return ids
@@ -51,10 +52,10 @@ func TestFileIsBegunAnew(t *testing.T) {
 			copied := must(os.ReadFile(path))
 			var all []snowfence.ID
 			all = append(all, stateRun(t, path, s, clock)...)
-			clock.advance(5 * time.Second)
+			clock.Advance(5 * time.Second)
 			all = append(all, stateRun(t, path, s, clock)...)
 			checkIncreasing(t, all)
-			stopped, _ := clock.now()
+			stopped, _ := clock.Now()
 			last := must(os.ReadFile(path))
 			c.hurt(t, path, copied)
 			_, err := File(path, s, 1)
@@ -65,11 +66,11 @@ func TestFileIsBegunAnew(t *testing.T) {
 			}
 			noError(t, Reset(path, s, 1, stopped.Add(900*time.Millisecond)))
 			f = openState(t, path, s, 1)
-			g := must(snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1}))
+			g := must(snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.Now, MaxWait: -1}))
 			if id, err := g.TryNext(); err == nil {
 				t.Errorf("%d before the time", id)
 			}
-			clock.advance(time.Second)
+			clock.Advance(time.Second)
 			checkIncreasing(t, append(all, take(t, g, 100)...))
 			kill(t, f)
 			putFile(t, path, last)
@@ -179,7 +180,7 @@ func TestFileReleaseThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	clock := newFakeClock()
 	f := openState(t, path, s, 1)
-	first := must(snowfence.New(snowfence.Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1}))
+	first := must(snowfence.New(snowfence.Config{Fence: f, Lead: 800, Time: clock.Now, MaxWait: -1}))
 	all := takeSome(first, 40_000)
 	noError(t, os.Mkdir(path+".new", 0o755))
 	fails(t, first.Close(), "closed although the file cannot be written")
@@ -189,12 +190,12 @@ func TestFileReleaseThatFails(t *testing.T) {
 	if gr, ok := f.Held(-1); ok {
 		t.Errorf("%+v is granted, and the file may say less", gr)
 	}
-	second := newGenerator(t, snowfence.Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1})
+	second := newGenerator(t, snowfence.Config{Fence: f, Lead: 800, Time: clock.Now, MaxWait: -1})
 	all = append(all, takeSome(second, 40_000)...)
 	noError(t, first.Shutdown(t.Context()))
 	before := len(all)
 	for len(all) == before { // its next grant is written in the background
-		clock.advance(3 * time.Second)
+		clock.Advance(3 * time.Second)
 		all = append(all, takeSome(second, 40_000)...)
 	}
 	checkIncreasing(t, all)

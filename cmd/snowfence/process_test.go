@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // start starts the program on a store, with its standard output to be read.
@@ -107,12 +108,7 @@ func expectUnique(t *testing.T, least int, results ...[]int64) {
 	if len(all) < least {
 		t.Errorf("%d IDs, want at least %d", len(all), least)
 	}
-	slices.Sort(all)
-	for i := 1; i < len(all); i++ {
-		if all[i] == all[i-1] {
-			t.Fatalf("%d was made twice", all[i])
-		}
-	}
+	tests.Unique(t, all)
 }
 
 // "snowfence new | head" is no error, says nothing, and gives the node

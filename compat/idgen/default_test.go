@@ -46,7 +46,7 @@ func TestMethodChangesWithSetIdGenerator(t *testing.T) {
 	clock := newClock()
 	var d door
 	o := ownOptions(1)
-	noError(t, d.set(o, clock.now))
+	noError(t, d.set(o, clock.Now))
 	ids := func() (n int) {
 		for ; n < 200; n++ {
 			if _, err := d.next(done()); err != nil {
@@ -58,9 +58,9 @@ func TestMethodChangesWithSetIdGenerator(t *testing.T) {
 	if n := ids(); n != 200 {
 		t.Fatalf("%d IDs with drift", n)
 	}
-	clock.forward(time.Second)
+	clock.Advance(time.Second)
 	o.Method = 2
-	noError(t, d.set(o, clock.now))
+	noError(t, d.set(o, clock.Now))
 	if n := ids(); n != 59 {
 		t.Errorf("%d IDs in a millisecond without drift, want 59", n)
 	}
@@ -72,7 +72,7 @@ func TestNextIdWaitsForTheOptionsThatAreBeingSet(t *testing.T) {
 	clock := newClock()
 	var d door
 	o := ownOptions(1)
-	noError(t, d.set(o, clock.now))
+	noError(t, d.set(o, clock.Now))
 	old := d.cur.Load()
 	asked, answer := make(chan bool), make(chan bool)
 	var calls atomic.Int64
@@ -81,7 +81,7 @@ func TestNextIdWaitsForTheOptionsThatAreBeingSet(t *testing.T) {
 			close(asked)
 			<-answer
 		}
-		return clock.now()
+		return clock.Now()
 	}
 	o.MinSeqNumber = 10
 	var all sync.WaitGroup

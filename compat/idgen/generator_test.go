@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // bases makes a BaseTime for each test, so that none meets the IDs of
@@ -26,23 +27,8 @@ func parts(l snowfence.Layout, id int64) snowfence.Parts {
 	return must(s.Decode(snowfence.ID(id)))
 }
 
-// handClock is a clock that a test moves.
-type handClock struct {
-	wall, mono atomic.Int64 // nanoseconds
-}
-
-func newClock() *handClock {
-	c := &handClock{}
-	c.wall.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
-	return c
-}
-
-func (c *handClock) now() (time.Time, time.Duration) {
-	return time.Unix(0, c.wall.Load()), time.Duration(c.mono.Load())
-}
-
-// forward lets time pass.
-func (c *handClock) forward(d time.Duration) { c.wall.Add(int64(d)); c.mono.Add(int64(d)) }
+// newClock returns a clock that a test moves.
+var newClock = tests.NewClock
 
 // done is a context for calls that may not wait.
 func done() context.Context {
@@ -93,13 +79,13 @@ func TestTimeOfSecondsKeepsTheMillisecondsOfTheBase(t *testing.T) {
 func TestOtherNumbersOfAWorkerReplaceItsGenerator(t *testing.T) {
 	clock := newClock()
 	o := ownOptions(1)
-	old := must(open(o, clock.now))
+	old := must(open(o, clock.Now))
 	last := int64(0)
 	for range 59 * 100 { // a hundred ticks ahead of the clock
 		last = old.NewLong()
 	}
 	o.MinSeqNumber = 20
-	next := must(open(o, clock.now))
+	next := must(open(o, clock.Now))
 	if id := next.NewLong(); id>>12 <= last>>12 {
 		t.Errorf("ID %d of the new generator is not above the tick of %d", id, last)
 	}
@@ -132,7 +118,7 @@ func TestDriftEndsAtTheTop(t *testing.T) {
 		clock := newClock()
 		o := ownOptions(1)
 		o.Method, o.TopOverCostCount = tt.method, tt.top
-		g := must(open(o, clock.now))
+		g := must(open(o, clock.Now))
 		n := 0
 		for ; ; n++ {
 			if _, err := g.NewLongContext(done()); errors.Is(err, snowfence.ErrExhausted) {
@@ -144,7 +130,7 @@ func TestDriftEndsAtTheTop(t *testing.T) {
 		if n != tt.want {
 			t.Errorf("method %d: %d IDs in a millisecond, want %d", tt.method, n, tt.want)
 		}
-		clock.forward(time.Millisecond)
+		clock.Advance(time.Millisecond)
 		wantErr(t, errOf(g.NewLongContext(done())), nil, "method %d: a millisecond later", tt.method)
 	}
 }

@@ -6,23 +6,13 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/draw"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 var epoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// fakeClock is a clock that a test moves; a step moves its wall time alone.
-type fakeClock struct {
-	wall time.Time
-	mono time.Duration
-}
-
-func newFakeClock() *fakeClock {
-	return &fakeClock{wall: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), mono: time.Hour}
-}
-
-func (c *fakeClock) now() (time.Time, time.Duration) { return c.wall, c.mono }
-func (c *fakeClock) step(d time.Duration)            { c.wall = c.wall.Add(d) }
-func (c *fakeClock) advance(d time.Duration)         { c.wall, c.mono = c.wall.Add(d), c.mono+d }
+// newFakeClock returns a clock that a test moves.
+var newFakeClock = tests.NewClock
 
 // The multiplication by a reciprocal is the division, for every tick length
 // and the whole range.
@@ -33,7 +23,7 @@ func TestTicksIsADivision(t *testing.T) {
 		if t.Bool() {
 			length = 1 << t.Int(10, 61)
 		}
-		c.Init(epoch, time.Duration(length), newFakeClock().now, false)
+		c.Init(epoch, time.Duration(length), newFakeClock().Now, false)
 		ns := t.Range(0, math.MaxInt64)
 		if t.Bool() {
 			ns = max(ns/length*length-t.Range(0, 1), 0)
@@ -51,15 +41,15 @@ func TestAnchoredClock(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
 		fake := newFakeClock()
 		var c Clock
-		c.Init(epoch, time.Millisecond, fake.now, false)
-		wall := func() int64 { return int64(fake.wall.Sub(epoch)) }
+		c.Init(epoch, time.Millisecond, fake.Now, false)
+		wall := func() int64 { return int64(fake.Wall.Sub(epoch)) }
 		last, _, _, _ := c.now()
 		for range t.Int(1, 60) {
 			if t.Int(0, 4) == 0 {
-				fake.step(time.Duration(t.Range(-int64(time.Hour), int64(time.Hour))))
+				fake.Step(time.Duration(t.Range(-int64(time.Hour), int64(time.Hour))))
 			}
 			d := time.Duration(t.Range(0, int64(30*time.Millisecond)))
-			fake.advance(d)
+			fake.Advance(d)
 			now, _, _, _ := c.now()
 			if now < last {
 				t.Fatalf("went back by %d ns", last-now)
@@ -74,7 +64,7 @@ func TestAnchoredClock(t *testing.T) {
 		}
 		ahead := max(last-wall(), 0)
 		for range 6 { // the first only notices
-			fake.advance(time.Duration(ahead)/2 + SyncEvery)
+			fake.Advance(time.Duration(ahead)/2 + SyncEvery)
 			c.now()
 		}
 		now, _, _, _ := c.now()
@@ -117,14 +107,14 @@ func TestClockFarFromItsEpoch(t *testing.T) {
 		for _, year := range []int{1971, 2026, 2047, 2100, 2191} {
 			from := time.Date(epoch, 1, 1, 0, 0, 0, 0, time.UTC)
 			fake := newFakeClock()
-			fake.wall = time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)
+			fake.Wall = time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)
 			var c Clock
-			c.Init(from, time.Millisecond, fake.now, false)
+			c.Init(from, time.Millisecond, fake.Now, false)
 			for range 3 {
-				if got, want := c.Tick(), fake.wall.UnixMilli()-from.UnixMilli(); got != want {
+				if got, want := c.Tick(), fake.Wall.UnixMilli()-from.UnixMilli(); got != want {
 					t.Errorf("epoch %d, year %d: tick %d, want %d", epoch, year, got, want)
 				}
-				fake.advance(time.Hour)
+				fake.Advance(time.Hour)
 			}
 		}
 	}
@@ -132,34 +122,34 @@ func TestClockFarFromItsEpoch(t *testing.T) {
 
 func TestSteady(t *testing.T) {
 	fake := newFakeClock()
-	c := Steady(fake.now, false)
+	c := Steady(fake.Now, false)
 	now := c.Time
 	wall, mono := now()
-	if !wall.Equal(fake.wall) {
-		t.Fatalf("starts at %v, not at %v", wall, fake.wall)
+	if !wall.Equal(fake.Wall) {
+		t.Fatalf("starts at %v, not at %v", wall, fake.Wall)
 	}
-	fake.step(-time.Hour)
-	fake.advance(time.Minute)
+	fake.Step(-time.Hour)
+	fake.Advance(time.Minute)
 	back, mono2 := now()
 	if back.Before(wall.Add(30*time.Second)) || mono2-mono != time.Minute {
 		t.Errorf("a minute after a step back it is %v later, and %v by monotonic time", back.Sub(wall), mono2-mono)
 	}
-	fake.step(3 * time.Hour)
-	fake.advance(SyncEvery)
-	if wall, _ = now(); !wall.Equal(fake.wall) {
-		t.Errorf("after a step forward it is %v, not %v", wall, fake.wall)
+	fake.Step(3 * time.Hour)
+	fake.Advance(SyncEvery)
+	if wall, _ = now(); !wall.Equal(fake.Wall) {
+		t.Errorf("after a step forward it is %v, not %v", wall, fake.Wall)
 	}
 	corrections := c.Corrections()
-	fake.step(-2 * time.Hour)
-	if wall, _ = now(); !wall.After(fake.wall.Add(time.Hour)) || !c.Wall().Equal(fake.wall) {
+	fake.Step(-2 * time.Hour)
+	if wall, _ = now(); !wall.After(fake.Wall.Add(time.Hour)) || !c.Wall().Equal(fake.Wall) {
 		t.Errorf("after a step back it is %v, and the wall clock says %v", wall, c.Wall())
 	}
 	c.Correct()
-	if wall, _ = now(); !wall.Equal(fake.wall) || c.Corrections() == corrections {
-		t.Errorf("corrected it is %v, not %v", wall, fake.wall)
+	if wall, _ = now(); !wall.Equal(fake.Wall) || c.Corrections() == corrections {
+		t.Errorf("corrected it is %v, not %v", wall, fake.Wall)
 	}
-	fake.advance(time.Second)
-	if wall, _ = now(); !wall.Equal(fake.wall) {
-		t.Errorf("a second later it is %v, not %v", wall, fake.wall)
+	fake.Advance(time.Second)
+	if wall, _ = now(); !wall.Equal(fake.Wall) {
+		t.Errorf("a second later it is %v, not %v", wall, fake.Wall)
 	}
 }

@@ -16,10 +16,10 @@ func TestBareNumberBesideAFence(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
 	f := grants(t, bwmarrin, 5, clk)
-	h := must(r.on(f, Options{Time: clk.now}))
+	h := must(r.on(f, Options{Time: clk.Now}))
 	s.add(t, must(h.TryNext()))
 	other := func(what string) {
-		for _, o := range []Options{{Time: clk.now}, {Time: clk.now, Replace: true}} {
+		for _, o := range []Options{{Time: clk.Now}, {Time: clk.Now, Replace: true}} {
 			_, err := r.open(f.scheme, 5, o)
 			refused(t, what+"its number", err)
 			_, err = r.open(scheme("time=41,node=9,seq=13"), 2, o)
@@ -27,12 +27,12 @@ func TestBareNumberBesideAFence(t *testing.T) {
 		}
 	}
 	other("")
-	s.add(t, must(open(t, r, bwmarrin, 6, Options{Time: clk.now}).TryNext()))
+	s.add(t, must(open(t, r, bwmarrin, 6, Options{Time: clk.Now}).TryNext()))
 	s.add(t, must(h.TryNext())) // it goes on
 	f.lose()
 	other("after a loss, ")
 	closed(t, h)
-	above(t, open(t, r, bwmarrin, 5, Options{Time: clk.now}), clk, &s)
+	above(t, open(t, r, bwmarrin, 5, Options{Time: clk.Now}), clk, &s)
 }
 
 // Nor does a fence use a number that is in use. One that was in use begins
@@ -40,7 +40,7 @@ func TestBareNumberBesideAFence(t *testing.T) {
 func TestFenceBesideABareNumber(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
-	o := Options{Time: clk.now}
+	o := Options{Time: clk.Now}
 	bare := open(t, r, bwmarrin, 5, o)
 	s.add(t, must(bare.TryNext()))
 	f := grants(t, bwmarrin, 5, clk)
@@ -63,7 +63,7 @@ func TestFenceBesideABareNumber(t *testing.T) {
 		t.Errorf("the grant begins at %d, and the first tick was used: %d", gr.From, f.grant.From)
 	}
 	f.set(func(f *granting) { f.grant.Until += 60_000 })
-	clk.advance(70 * time.Second)
+	clk.Advance(70 * time.Second)
 	s.add(t, must(h.TryNext())) // renewed
 	if gr, _ := h.gen.Load().Grant(); gr.From != f.grant.From+1 || gr.Until != f.grant.Until {
 		t.Errorf("renewed it is %+v of %+v", gr, f.grant)
@@ -77,8 +77,8 @@ func TestLaterGrantOverABareNumber(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
 	f := grants(t, bwmarrin, 5, clk)
-	h := must(r.on(f, Options{Time: clk.now}))
-	bare := open(t, r, bwmarrin, 6, Options{Time: clk.now})
+	h := must(r.on(f, Options{Time: clk.Now}))
+	bare := open(t, r, bwmarrin, 6, Options{Time: clk.Now})
 	s.add(t, must(h.TryNext()))
 	s.add(t, must(bare.TryNext()))
 	f.lose()
@@ -89,7 +89,7 @@ func TestLaterGrantOverABareNumber(t *testing.T) {
 		s.add(t, must(bare.TryNext()))
 	}
 	closed(t, bare)
-	clk.advance(time.Millisecond)
+	clk.Advance(time.Millisecond)
 	id := must(h.Next(t.Context()))
 	s.add(t, id)
 }
@@ -108,7 +108,7 @@ func TestTwoFencesOfOneNumber(t *testing.T) {
 		{"two leases, of two namespaces", false, false, true},
 	} {
 		r, clk := newSet(), newClock()
-		o := Options{Time: clk.now}
+		o := Options{Time: clk.Now}
 		fence := func(bare bool) snowfence.Fence {
 			if bare {
 				return snowfence.Unguarded(scheme(bwmarrin), 5)
@@ -138,7 +138,7 @@ func TestTwoFencesOfOneNumber(t *testing.T) {
 // A grant is all of its nodes, and no more than its numbers.
 func TestNumbersOfAGrant(t *testing.T) {
 	r, clk := newSet(), newClock()
-	o := Options{Time: clk.now}
+	o := Options{Time: clk.Now}
 	f := grants(t, bwmarrin, 4, clk)
 	f.grant.Nodes = 4
 	block := must(r.on(f, o))
@@ -180,15 +180,15 @@ func TestGrantInPlaceOfAnother(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
 	f := grants(t, bwmarrin, 5, clk)
-	h := must(r.on(f, Options{Time: clk.now, Lead: 10}))
+	h := must(r.on(f, Options{Time: clk.Now, Lead: 10}))
 	for range 4096 * 5 { // 4 ticks ahead
 		s.add(t, must(h.TryNext()))
 	}
 	first := f.grant
 	wall := first.Until
-	clk.advance(time.Minute - time.Millisecond)
+	clk.Advance(time.Minute - time.Millisecond)
 	f.set(func(f *granting) { f.grant.Node, f.grant.From, f.grant.Until = 7, wall, wall+60_000 })
-	clk.advance(2 * time.Millisecond)
+	clk.Advance(2 * time.Millisecond)
 	id, err := h.Next(t.Context())
 	noError(t, err)
 	s.add(t, id)
@@ -196,14 +196,14 @@ func TestGrantInPlaceOfAnother(t *testing.T) {
 		t.Errorf("an ID of node %d", p.Node)
 	}
 	for _, node := range []int64{5, 7} {
-		_, err = r.open(f.scheme, node, Options{Time: clk.now})
+		_, err = r.open(f.scheme, node, Options{Time: clk.Now})
 		refused(t, "a node of either grant", err)
 	}
 	closed(t, h)
 	f.gaveBack(t)
-	clk.step(-time.Minute)
+	clk.Step(-time.Minute)
 	for _, node := range []int64{5, 7} {
-		if id, err := open(t, r, bwmarrin, node, Options{Time: clk.now}).TryNext(); err == nil {
+		if id, err := open(t, r, bwmarrin, node, Options{Time: clk.Now}).TryNext(); err == nil {
 			t.Errorf("%d, below what was used", id)
 		}
 	}
@@ -214,8 +214,8 @@ func TestFirstGrantTakenBack(t *testing.T) {
 	r, clk := newSet(), newClock()
 	f := grants(t, bwmarrin, 5, clk)
 	taken := &takenBack{granting: f}
-	wantErr(t, errOf(r.on(taken, Options{Time: clk.now})), snowfence.ErrFenced, "")
-	must(open(t, r, bwmarrin, 5, Options{Time: clk.now}).TryNext())
+	wantErr(t, errOf(r.on(taken, Options{Time: clk.Now})), snowfence.ErrFenced, "")
+	must(open(t, r, bwmarrin, 5, Options{Time: clk.Now}).TryNext())
 }
 
 // takenBack takes each grant back while it hands it over.
@@ -232,18 +232,18 @@ func (f *takenBack) Grant(ctx context.Context, after int64) (snowfence.Grant, er
 func TestCloseOverAFenceThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, clk := newSet(), newClock()
-		clk.wall = time.Now()
+		clk.Wall = time.Now()
 		f := &silent{granting: grants(t, bubble, 5, clk), answer: make(chan struct{})}
-		h := must(r.on(f, Options{Time: clk.now}))
-		clk.advance(2 * time.Minute) // its grant is over
+		h := must(r.on(f, Options{Time: clk.Now}))
+		clk.Advance(2 * time.Minute) // its grant is over
 		go h.Next(t.Context())
 		synctest.Wait()
 		wantErr(t, h.Close(), context.DeadlineExceeded, "Close")
-		closed(t, open(t, r, bubble, 5, Options{Time: clk.now}))
+		closed(t, open(t, r, bubble, 5, Options{Time: clk.Now}))
 		f.set(func(f *granting) { f.grant.From, f.grant.Until = f.grant.From+1, f.grant.Until+600_000 })
 		close(f.answer)
 		synctest.Wait()
-		closed(t, open(t, r, bubble, 5, Options{Time: clk.now}))
+		closed(t, open(t, r, bubble, 5, Options{Time: clk.Now}))
 	})
 }
 
@@ -269,13 +269,13 @@ func (f *silent) Held(int64) (snowfence.Grant, bool) { return snowfence.Grant{},
 func TestSameGrantAfterALoss(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
-	o := Options{Time: clk.now}
+	o := Options{Time: clk.Now}
 	f := grants(t, bwmarrin, 5, clk)
 	h := must(r.on(f, o))
 	s.add(t, must(h.TryNext()))
 	f.lose()
 	f.set(func(f *granting) { f.gone = false })
-	clk.advance(time.Millisecond)
+	clk.Advance(time.Millisecond)
 	id := must(h.Next(t.Context()))
 	s.add(t, id)
 	_, err := r.open(f.scheme, 5, o)
@@ -288,14 +288,14 @@ func TestSameGrantAfterALoss(t *testing.T) {
 func TestGrantsWithoutAnEnd(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
-	o := Options{Time: clk.now}
+	o := Options{Time: clk.Now}
 	f := grants(t, bwmarrin, 5, clk)
 	f.grant.Until = f.scheme.MaxTick() + 1
 	h := must(r.on(f, o))
 	s.add(t, must(h.TryNext()))
 	for _, node := range []int64{5, 7} {
 		f.lose()
-		clk.advance(time.Millisecond)
+		clk.Advance(time.Millisecond)
 		f.set(func(f *granting) {
 			f.gone = false
 			f.grant.From++
@@ -316,22 +316,22 @@ func TestUnusedGrantRaisesNoFloor(t *testing.T) {
 	r, clk := newSet(), newClock()
 	f := grants(t, bwmarrin, 5, clk)
 	f.grant.From += 30_000
-	h := must(r.on(f, Options{Time: clk.now}))
+	h := must(r.on(f, Options{Time: clk.Now}))
 	closed(t, h)
-	must(open(t, r, bwmarrin, 5, Options{Time: clk.now}).TryNext())
+	must(open(t, r, bwmarrin, 5, Options{Time: clk.Now}).TryNext())
 }
 
 // A grant that ends below the floor is of no use: the fence is asked for a
 // later one.
 func TestFenceIsAskedForTicksAboveTheFloor(t *testing.T) {
 	r, clk := newSet(), newClock()
-	o := Options{Time: clk.now}
-	clk.step(2 * time.Minute)
+	o := Options{Time: clk.Now}
+	clk.Step(2 * time.Minute)
 	bare := open(t, r, bwmarrin, 9, o)
 	must(bare.TryNext())
 	closed(t, bare)
 	closed(t, open(t, r, bwmarrin, 9, o)) // lets the one before go
-	clk.step(-2 * time.Minute)
+	clk.Step(-2 * time.Minute)
 	f := grants(t, bwmarrin, 5, clk)
 	wantErr(t, errOf(r.on(f, o)), errGone, "a grant that ends below the floor")
 	floor := f.grant.From + 120_001
@@ -343,11 +343,11 @@ func TestFenceIsAskedForTicksAboveTheFloor(t *testing.T) {
 	if id, err := h.TryNext(); err == nil {
 		t.Errorf("%d below the floor", id)
 	}
-	clk.advance(2*time.Minute + time.Millisecond)
+	clk.Advance(2*time.Minute + time.Millisecond)
 	if got := tick(h, must(h.TryNext())); got != floor {
 		t.Errorf("tick %d, the floor is %d", got, floor)
 	}
-	clk.advance(time.Hour)
+	clk.Advance(time.Hour)
 	later := grants(t, bwmarrin, 6, clk)
 	closed(t, must(r.on(later, o)))
 	if !slices.Equal(later.past, []int64{later.grant.From}) {
@@ -360,17 +360,17 @@ func TestFenceIsAskedForTicksAboveTheFloor(t *testing.T) {
 func TestRenewalAfterOthersRaisedTheFloor(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
-	o := Options{Time: clk.now}
+	o := Options{Time: clk.Now}
 	f := grants(t, bwmarrin, 5, clk)
 	h := must(r.on(f, o))
 	s.add(t, must(h.TryNext()))
-	clk.step(time.Hour)
+	clk.Step(time.Hour)
 	bare := open(t, r, bwmarrin, 6, o)
 	s.add(t, must(bare.TryNext()))
 	closed(t, bare)
 	closed(t, open(t, r, bwmarrin, 6, o)) // lets the one before go
-	clk.step(-time.Hour)
+	clk.Step(-time.Hour)
 	f.set(func(f *granting) { f.grant.Until += 60_000 })
-	clk.advance(70 * time.Second)
+	clk.Advance(70 * time.Second)
 	s.add(t, must(h.TryNext()))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // granting is a fence that grants what a test says.
@@ -26,9 +27,9 @@ var errGone = errors.New("the store is away")
 
 // grants returns a fence of a node, with a minute from the time of a clock
 // on.
-func grants(t testing.TB, spec string, node int64, clk *clock) *granting {
+func grants(t testing.TB, spec string, node int64, clk *tests.Clock) *granting {
 	s := scheme(spec)
-	wall, _ := clk.now()
+	wall, _ := clk.Now()
 	now := s.Layout().TickOf(wall)
 	return &granting{scheme: s, grant: snowfence.Grant{Node: node, From: now, Until: now + 60_000}}
 }
@@ -109,11 +110,11 @@ func closed(t testing.TB, h *Handle) {
 }
 
 // above checks that h makes nothing in the present tick, but in the next.
-func above(t testing.TB, h *Handle, clk *clock, s *seen) {
+func above(t testing.TB, h *Handle, clk *tests.Clock, s *seen) {
 	t.Helper()
 	if id, err := h.TryNext(); err == nil {
 		t.Errorf("%d in a tick that was used", id)
 	}
-	clk.advance(time.Millisecond)
+	clk.Advance(time.Millisecond)
 	s.add(t, must(h.TryNext()))
 }

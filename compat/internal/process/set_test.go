@@ -15,33 +15,8 @@ import (
 
 const bwmarrin = "time=41,node=10,seq=12"
 
-// clock is a TimeSource that a test moves.
-type clock struct {
-	mu   sync.Mutex
-	wall time.Time
-	mono time.Duration
-}
-
-func newClock() *clock { return &clock{wall: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)} }
-
-func (c *clock) now() (time.Time, time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.wall, c.mono
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wall, c.mono = c.wall.Add(d), c.mono+d
-}
-
-// step moves the wall clock alone.
-func (c *clock) step(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wall = c.wall.Add(d)
-}
+// newClock returns a clock that a test moves.
+var newClock = tests.NewClock
 
 func open(t testing.TB, r *set, spec string, node int64, o Options) *Handle {
 	t.Helper()
@@ -91,7 +66,7 @@ func TestEqualPartsShareOneGenerator(t *testing.T) {
 	for _, o := range []Options{{From: 5}, {Until: 1 << 40}} {
 		wantErr(t, errOf(r.open(scheme(bwmarrin), 7, o)), ErrOverlap, "%+v", o)
 	}
-	clk := Options{Time: newClock().now}
+	clk := Options{Time: newClock().Now}
 	wantErr(t, errOf(r.open(scheme(bwmarrin), 7, clk)), ErrOverlap, "with a clock of its own")
 	open(t, r, bwmarrin, 10, clk)
 	wantErr(t, errOf(r.open(scheme(bwmarrin), 10, Options{})), ErrOverlap, "beside one with a clock of its own")
@@ -132,7 +107,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		{bwmarrin + ",epoch=2024-01-01", 7, true},
 	} {
 		r, clk := newSet(), newClock()
-		o := Options{Time: clk.now}
+		o := Options{Time: clk.Now}
 		old := open(t, r, bwmarrin, 7, o)
 		last := must(old.TryNext())
 		h, err := r.open(scheme(c.spec), c.node, o)
@@ -149,7 +124,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		h = open(t, r, c.spec, c.node, o)
 		wantErr(t, errOf(old.TryNext()), snowfence.ErrClosed, "%+v: the replaced one says", c)
 		wantErr(t, errOf(h.TryNext()), snowfence.ErrExhausted, "%+v: the new one uses the tick of the old one", c)
-		clk.advance(time.Millisecond)
+		clk.Advance(time.Millisecond)
 		if got := tick(h, must(h.TryNext())); got != tick(old, last)+1 {
 			t.Errorf("%+v: tick %d after %d", c, got, tick(old, last))
 		}
@@ -168,17 +143,17 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
-	o := Options{Time: clk.now}
-	clk.advance(time.Hour)
+	o := Options{Time: clk.Now}
+	clk.Advance(time.Hour)
 	a := open(t, r, bwmarrin, 1, o)
 	id := must(a.TryNext())
 	s.add(t, id)
 	high := tick(a, id)
-	clk.step(-time.Hour)
+	clk.Step(-time.Hour)
 	b := open(t, r, bwmarrin, 2, o) // it begins in the past, beside a
 	s.add(t, must(b.TryNext()))
 	noError(t, errors.Join(a.Close(), b.Close()))
-	clk.advance(20 * time.Millisecond)
+	clk.Advance(20 * time.Millisecond)
 	for _, node := range []int64{1, 2, 3} { // a is let go, and then b
 		h := open(t, r, bwmarrin, node, o)
 		if id, err := h.TryNext(); err == nil {
@@ -186,8 +161,8 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 		}
 		closed(t, h)
 	}
-	clk.step(time.Hour)
-	clk.advance(time.Second)
+	clk.Step(time.Hour)
+	clk.Advance(time.Second)
 	for _, node := range []int64{1, 2, 3} {
 		h := open(t, r, bwmarrin, node, o)
 		id := must(h.TryNext())
@@ -202,14 +177,14 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 // ask its fence again.
 func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 	r, clk := newSet(), newClock()
-	o := Options{Time: clk.now, Replace: true}
+	o := Options{Time: clk.Now, Replace: true}
 	old := open(t, r, bwmarrin, 1, o)
 	must(old.TryNext())
 	u := old.use
 	seal := u.seal
 	u.seal = func() int64 {
 		used := seal()
-		clk.advance(time.Millisecond)
+		clk.Advance(time.Millisecond)
 		if id, err := old.TryNext(); err == nil {
 			t.Errorf("%d was made in tick %d, and the floor is %d", id, tick(old, id), used)
 		}
@@ -228,15 +203,15 @@ func panicOf(f func() snowfence.ID) (v any) {
 func TestEndOfLife(t *testing.T) {
 	const spec = "time=10,node=2,seq=2,epoch=2026-05-04,tick=1s"
 	r, clk := newSet(), newClock()
-	clk.step(time.Date(2026, 5, 4, 0, 17, 3, 0, time.UTC).Sub(clk.wall)) // tick 1023, the last
-	h := open(t, r, spec, 1, Options{Time: clk.now})
+	clk.Step(time.Date(2026, 5, 4, 0, 17, 3, 0, time.UTC).Sub(clk.Wall)) // tick 1023, the last
+	h := open(t, r, spec, 1, Options{Time: clk.Now})
 	must(h.TryNext())
 	noError(t, h.Close())
-	wantErr(t, errOf(r.open(scheme(spec), 1, Options{Time: clk.now})), snowfence.ErrLifetime,
+	wantErr(t, errOf(r.open(scheme(spec), 1, Options{Time: clk.Now})), snowfence.ErrLifetime,
 		"a new one in a used up space")
 	r = newSet()
-	h = open(t, r, spec, 1, Options{Time: clk.now})
-	clk.advance(time.Second)
+	h = open(t, r, spec, 1, Options{Time: clk.Now})
+	clk.Advance(time.Second)
 	wantErr(t, errOf(h.Next(t.Context())), snowfence.ErrLifetime, "Next")
 	if err, _ := panicOf(h.Must).(error); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("Must panicked with %v", err)
@@ -247,22 +222,22 @@ func TestEndOfLife(t *testing.T) {
 // a floor above them stays where it is.
 func TestFirstTick(t *testing.T) {
 	r, c := newSet(), newClock()
-	spec := "time=41,node=10,seq=2,epoch=" + c.wall.Format(time.RFC3339)
-	o := Options{From: 3, Time: c.now}
+	spec := "time=41,node=10,seq=2,epoch=" + c.Wall.Format(time.RFC3339)
+	o := Options{From: 3, Time: c.Now}
 	h := open(t, r, spec, 7, o)
 	wantErr(t, errOf(h.TryNext()), snowfence.ErrExhausted, "before the first tick")
-	c.advance(3 * time.Millisecond)
+	c.Advance(3 * time.Millisecond)
 	if got := tick(h, must(h.TryNext())); got != 3 {
 		t.Errorf("the first ID has tick %d", got)
 	}
-	c.advance(5 * time.Millisecond)
+	c.Advance(5 * time.Millisecond)
 	if got := tick(h, must(h.TryNext())); got != 8 {
 		t.Errorf("tick %d", got)
 	}
 	noError(t, h.Close())
 	again := open(t, r, spec, 7, o) // it has its own clock, so the old one was let go
 	wantErr(t, errOf(again.TryNext()), snowfence.ErrExhausted, "in a tick that was used")
-	c.advance(time.Millisecond)
+	c.Advance(time.Millisecond)
 	if got := tick(again, must(again.TryNext())); got != 9 {
 		t.Errorf("after a restart: tick %d", got)
 	}
@@ -272,7 +247,7 @@ func TestFirstTick(t *testing.T) {
 func TestNextSoonGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock()
-		h := open(t, newSet(), "time=41,node=10,seq=1", 7, Options{Time: c.now})
+		h := open(t, newSet(), "time=41,node=10,seq=1", 7, Options{Time: c.Now})
 		defer h.Close()
 		for range 2 {
 			must(h.NextSoon(context.Background()))
@@ -292,11 +267,11 @@ func TestNextSoonGivesUp(t *testing.T) {
 // A bare number ends where its options say, and later once it is extended.
 func TestExtend(t *testing.T) {
 	r, clk := newSet(), newClock()
-	from := scheme(bwmarrin).Layout().TickOf(clk.wall)
-	o := Options{From: from, Until: from + 2, Time: clk.now}
+	from := scheme(bwmarrin).Layout().TickOf(clk.Wall)
+	o := Options{From: from, Until: from + 2, Time: clk.Now}
 	h := open(t, r, bwmarrin, 7, o)
 	must(h.TryNext())
-	clk.advance(2 * time.Millisecond)
+	clk.Advance(2 * time.Millisecond)
 	wantErr(t, errOf(h.TryNext()), snowfence.ErrFenced, "after the end")
 	if h.Extend(from+2) || h.Extend(from+1) || h.Until() != from+2 || !h.Extend(from+5) || h.Until() != from+5 {
 		t.Fatalf("it ends at %d", h.Until()-from)

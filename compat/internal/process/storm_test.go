@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // Ten goroutines open, replace, close and lose handles of layouts that
@@ -19,11 +20,11 @@ import (
 // comes twice.
 func TestStorm(t *testing.T) {
 	clk := newClock()
-	t.Run("a clock that steps", func(t *testing.T) { storm(t, clk, clk.now) })
+	t.Run("a clock that steps", func(t *testing.T) { storm(t, clk, clk.Now) })
 	t.Run("the system's clock", func(t *testing.T) { storm(t, clk, nil) })
 }
 
-func storm(t *testing.T, clk *clock, source snowfence.TimeSource) {
+func storm(t *testing.T, clk *tests.Clock, source snowfence.TimeSource) {
 	r := newSet()
 	specs := []string{
 		"time=41,node=10,seq=12", "time=41,node=10,seq=12,first=5", "time=41,node=9,seq=13",
@@ -46,16 +47,16 @@ func storm(t *testing.T, clk *clock, source snowfence.TimeSource) {
 		for i := 0; !stop.Load(); i++ {
 			switch i % 7 {
 			case 0:
-				clk.step(-20 * time.Millisecond)
+				clk.Step(-20 * time.Millisecond)
 			case 1:
-				clk.step(15 * time.Millisecond)
+				clk.Step(15 * time.Millisecond)
 			case 2:
 				runtime.GC()
 			case 3: // those who push each other out take ticks faster than time passes
-				now, _ := clk.now()
-				clk.step(max(0, store.top().Sub(now)))
+				now, _ := clk.Now()
+				clk.Step(max(0, store.top().Sub(now)))
 			}
-			clk.advance(time.Millisecond)
+			clk.Advance(time.Millisecond)
 			time.Sleep(50 * time.Microsecond)
 		}
 	})

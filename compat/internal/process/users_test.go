@@ -34,7 +34,7 @@ func TestSpareGeneratorGoesOn(t *testing.T) {
 	}
 	// Two clocks cannot be compared.
 	clk := newClock()
-	for _, o := range [][2]Options{{{Time: clk.now}, {}}, {{}, {Time: clk.now}}} {
+	for _, o := range [][2]Options{{{Time: clk.Now}, {}}, {{}, {Time: clk.Now}}} {
 		r := newSet()
 		a := open(t, r, bwmarrin, 1, o[0])
 		g := a.gen.Load()

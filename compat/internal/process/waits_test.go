@@ -84,12 +84,12 @@ func TestCloseEndsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newSet()
 		clk := newClock()
-		o := Options{Time: clk.now}
-		clk.step(time.Hour)
+		o := Options{Time: clk.Now}
+		clk.Step(time.Hour)
 		a := open(t, r, bubble, 1, o)
 		must(a.TryNext())
 		_ = a.Close()
-		clk.step(-time.Hour)
+		clk.Step(-time.Hour)
 		b := open(t, r, bubble, 1, o) // an hour behind
 		go func() {
 			time.Sleep(10 * time.Second)
@@ -106,14 +106,14 @@ func TestCloseEndsWaiting(t *testing.T) {
 // The first ID of all, tick 0 of node 0, is 0. Must leaves it out.
 func TestMustNeverReturnsZero(t *testing.T) {
 	clk := newClock()
-	s := scheme("time=41,node=10,seq=12,epoch=" + clk.wall.Format(time.RFC3339))
+	s := scheme("time=41,node=10,seq=12,epoch=" + clk.Wall.Format(time.RFC3339))
 	for range 3 {
-		h := must(newSet().open(s, 0, Options{Time: clk.now}))
+		h := must(newSet().open(s, 0, Options{Time: clk.Now}))
 		if id := h.Must(); id != 1 {
 			t.Errorf("Must returned %d", id)
 		}
 		ids := make([]snowfence.ID, 3)
-		fresh := must(newSet().open(s, 0, Options{Time: clk.now}))
+		fresh := must(newSet().open(s, 0, Options{Time: clk.Now}))
 		if fresh.MustFill(ids); ids[0] != 1 || ids[1] != 2 || ids[2] != 3 {
 			t.Errorf("MustFill wrote %v", ids)
 		}

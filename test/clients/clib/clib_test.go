@@ -38,16 +38,7 @@ func unique(t *testing.T, least int, lists ...[]int64) {
 	if len(all) < least {
 		t.Errorf("%d IDs, want at least %d", len(all), least)
 	}
-	slices.Sort(all)
-	twice := 0
-	for i := 1; i < len(all); i++ {
-		if all[i] == all[i-1] {
-			twice++
-		}
-	}
-	if twice > 0 {
-		t.Errorf("%d of %d IDs were made twice", twice, len(all))
-	}
+	tests.Unique(t, all)
 }
 
 // newStore returns the URL of a new SQLite file, and the store in it.
