@@ -203,7 +203,7 @@ func (s *Store) readMeta(ctx context.Context, c *sql.Conn, name string) (value s
 // administrator makes the tables for the user. Other errors stay as they
 // are.
 func (s *Store) explainDenied(ctx context.Context, c *sql.Conn, err error) error {
-	if !s.dialect.errors.hasCode(err, s.dialect.errors.noRight) {
+	if !s.dialect.errors.hasCode(err, s.dialect.errors.noRight) || strings.Contains(err.Error(), "for function") {
 		return err
 	}
 	var user, before, after string

@@ -154,7 +154,8 @@ var postgresErrors = errorTexts{
 	advice: map[string]string{
 		"25006": "the server or the connection is read-only: connect to the primary, and leave " +
 			"default_transaction_read_only off",
-		"42501": "this user lacks a right: GRANT SELECT, INSERT, UPDATE ON snowfence_lease, snowfence_meta to it",
+		"42501": "this user lacks a right: GRANT SELECT, INSERT, UPDATE ON snowfence_lease, snowfence_meta to it, or " +
+			"EXECUTE ON FUNCTION, if the error names a function",
 		"42P01": "the tables are not there: the search_path is another one, or they were dropped: then stop all " +
 			"programs and restore or make them as https://snowfence.github.io/snowfence/operate/operations#backup says",
 		"42703": "a table of the name snowfence_lease is another program's: use a schema of your own (search_path)",
@@ -191,7 +192,9 @@ var mysqlErrors = errorTexts{
 			"https://snowfence.github.io/snowfence/operate/operations#backup says",
 		"1290": "the server is read_only, as replicas are: connect to the primary",
 		"1690": errDivided.Error(), // mysqlOnly
+		"1792": "the connection is read-only: leave transaction_read_only (tx_read_only) off",
 		"1836": "the server is read-only: connect to the primary",
+		"1969": "max_statement_time, or somebody, ended the statement: allow this user 10 seconds",
 		"1021": "the disk is full: make room, and leases go on by themselves",
 		"1114": "the disk is full: make room, and leases go on by themselves",
 		"1040": "the server has too many connections: let programs use fewer, or allow more (max_connections)",

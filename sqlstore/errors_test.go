@@ -50,6 +50,7 @@ func TestErrors(t *testing.T) {
 		{PostgreSQL(), errors.Join(&commitError{lost}, state("40001")), false, ""},
 		{PostgreSQL(), state("57P01"), false, "shut down"},
 		{PostgreSQL(), state("25006"), false, "connect to the primary"},
+		{PostgreSQL(), state("42501"), false, "EXECUTE ON FUNCTION"},
 		{PostgreSQL(), lost, false, "unexpected EOF"},
 		{PostgreSQL(), deadlock, false, ""},
 		{MySQL(), deadlock, true, ""},
@@ -58,6 +59,8 @@ func TestErrors(t *testing.T) {
 		{MySQL(), &commitError{deadlock}, false, ""},
 		{MySQL(), errors.Join(&commitError{lost}, deadlock), false, ""},
 		{MySQL(), errors.New("Error 1290 (HY000): read-only"), false, "connect to the primary"},
+		{MySQL(), errors.New("Error 1792 (25006): read-only"), false, "leave transaction_read_only"},
+		{MySQL(), errors.New("Error 1969 (70100): interrupted"), false, "max_statement_time"},
 		{MySQL(), errors.New("invalid connection: Error 1213"), false, ""},
 		{MySQL(), lost, false, "unexpected EOF"},
 	} {

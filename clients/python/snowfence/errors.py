@@ -53,7 +53,8 @@ def check_number(name: str, value: Any, low: float, high: float, want: str, kind
 
 def check_text(name: str, value: Any, want: str, empty: bool = False) -> None:
     """Refuses a parameter that is no text of printable characters."""
+    said = f"{name}: give {want}" if name == "token" else f"{name} is {value!r}: give {want}"  # a token is secret
     if not isinstance(value, str):
-        raise TypeError(f"{name} is {value!r}: give {want}")
+        raise TypeError(said)
     if not value.isprintable() or not value and not empty:
-        raise ValueError(f"{name} is {value!r}: give {want}")
+        raise ValueError(said)

@@ -85,16 +85,16 @@ class Generator:
 
     def next_for(self, tag: int) -> int:
         """Makes an ID with a number of the caller in the field tag. One that does not fit uses up no ID."""
-        return self._wait(1, tag)[0]
+        return self._wait(0, tag)[0]
 
-    def _wait(self, n: int, tag: Optional[int] = None) -> List[int]:
-        """Makes 1 to n IDs, and waits for the first one."""
+    def _wait(self, n: int, tag: int = 0) -> List[int]:
+        """Makes 1 to n IDs, or for n = 0 one with the tag, and waits for the first one."""
         end = clock() + self._max_wait
         while True:
             lease = self._lease
             lease.start()
             with lease.lock:
-                ids = self._try(n) if tag is None else self._try_for(tag)
+                ids = self._try(n) if n else self._try_for(tag)
                 if not ids:
                     lease.changed.wait(self._pause(end))
             if ids and lease is self._lease:  # a handler of a signal may have forked
@@ -143,7 +143,7 @@ class Generator:
 
     async def next_for_async(self, tag: int) -> int:
         """Makes an ID with a tag, as next_for does."""
-        return (await self._wait_async(1, tag))[0]
+        return (await self._wait_async(0, tag))[0]
 
     async def take_async(self, n: int) -> List[int]:
         """Makes n IDs, as take does."""
@@ -153,13 +153,13 @@ class Generator:
             ids += await self._wait_async(n - len(ids))
         return ids
 
-    async def _wait_async(self, n: int, tag: Optional[int] = None) -> List[int]:
+    async def _wait_async(self, n: int, tag: int = 0) -> List[int]:
         end = clock() + self._max_wait
         while True:
             lease = self._lease
             lease.start()
             with lease.lock:
-                ids = self._try(n) if tag is None else self._try_for(tag)
+                ids = self._try(n) if n else self._try_for(tag)
                 pause = 0.0 if ids else self._pause(end)
             if ids and lease is self._lease:
                 return ids

@@ -71,12 +71,13 @@ class Server:
 
 def server_of(address: Optional[str], token: Optional[str]) -> Server:
     """Returns the server of an address and a token; SNOWFENCE_SERVER and SNOWFENCE_TOKEN stand in for both."""
-    for name, value in ("server", address), ("token", token):
-        if value is not None:
-            check_text(name, value, "a text such as 'http://127.0.0.1:8080'" if name == "server" else
-                       "the token as a text, in one line", empty=True)
-    address = address or os.environ.get("SNOWFENCE_SERVER") or "http://127.0.0.1:8080"
-    return Server(address, token or os.environ.get("SNOWFENCE_TOKEN"))
+    if address in (None, ""):
+        address = os.environ.get("SNOWFENCE_SERVER") or "http://127.0.0.1:8080"
+    if token in (None, ""):
+        token = os.environ.get("SNOWFENCE_TOKEN", "")
+    check_text("server", address, "a text such as 'http://127.0.0.1:8080'")
+    check_text("token", token, "the token as a text, in one line", empty=True)
+    return Server(address, token)
 
 
 def _read(address: str, status: int, data: bytes) -> Dict[str, Any]:

@@ -87,8 +87,8 @@ class Kit(Generator):
             until = max(self._known.tick_at(self._clock + _TTL) + 1, s.until)
             s.grant(self._known, self._node, now if s.until == 0 else s.start, until)
 
-    def _wait(self, n: int, tag: Optional[int] = None) -> List[int]:
-        if tag is not None:
+    def _wait(self, n: int, tag: int = 0) -> List[int]:
+        if not n:
             self._known.check_tag(tag)
         with self._lock:
             while True:
@@ -96,9 +96,9 @@ class Kit(Generator):
                     raise ClosedError("the generator is closed: open another one")
                 self._renew()
                 s, now = self._stamps, self._known.tick_at(self._clock)
-                ids = s.take(n, now)
+                ids = s.take(n or 1, now)
                 if ids:
-                    return ids if tag is None else [self._known.tag(id, tag) for id in ids]
+                    return ids if n else [self._known.tag(id, tag) for id in ids]
                 if s.next_tick(now) >= s.until:
                     raise FencedError("no node is held now, as the test wants it: "
                                       f"{'it was lost' if self._lost else 'no server answers'}")
@@ -107,7 +107,7 @@ class Kit(Generator):
                     raise ExhaustedError("all numbers up to the clock are used, or it stepped back")
                 self._clock = end
 
-    async def _wait_async(self, n: int, tag: Optional[int] = None) -> List[int]:
+    async def _wait_async(self, n: int, tag: int = 0) -> List[int]:
         return self._wait(n, tag)
 
     def wait_ready(self) -> None:

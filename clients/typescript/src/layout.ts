@@ -69,7 +69,7 @@ export class Layout {
     for (const pair of spec.split(",")) {
       const [, key = "", value] = /^([^=]*)(?:=(.*))?$/s.exec(pair.trim()) ?? [];
       const name = key === "sequence" ? "seq" : key;
-      ensure(value !== undefined && !values.has(name), refuse("each key has one value"));
+      ensure(value !== undefined && !values.has(name), refuse("it is no name, and a key has one value"));
       values.set(name, value);
       if (OTHERS.includes(name)) continue;
       ensure(/^[a-z][a-z0-9-]{0,31}$/.test(name) && /^\d+$/.test(value), refuse(`there is no field ${pair}, and no name but ${[...named.keys()].join(", ")}`));

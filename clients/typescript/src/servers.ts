@@ -36,7 +36,7 @@ export class Servers {
   constructor(addresses: string | readonly string[], token?: string) {
     const all = [addresses].flat();
     ensure(all.length > 0 && all.every((a) => typeof a === "string"), "name at least one server, such as http://127.0.0.1:8080");
-    ensure(token === undefined || typeof token === "string", "token is a text");
+    ensure(token === undefined || typeof token === "string" && /^[ -~]*$/.test(token), "token is a text of one line");
     this.#addresses = all.map((a) => a.replace(/\/+$/, ""));
     for (const a of this.#addresses) {
       ensure(/^unix:.|^https?:\/\/[^/@]+$/.test(a),

@@ -61,7 +61,7 @@ export class Kit extends Generator {
 
   /** Lets milliseconds pass. It ends `sequenceFull`. */
   advance(ms: number): void {
-    ensure(ms >= 0, "ms is from 0 up: step sets the clock back");
+    ensure(typeof ms === "number" && ms >= 0, "ms is from 0 up: step sets the clock back");
     this.#still = false;
     this.#clock += ms;
   }

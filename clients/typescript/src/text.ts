@@ -53,7 +53,7 @@ export function format(id: bigint, encoding: Encoding = "dec"): string {
 
 /** Reads the text of an ID. Any other text is `INVALID`. */
 export function parse(text: string, encoding: Encoding = "dec"): bigint {
-  const { base, fixed, abc } = read(encoding), no = `${JSON.stringify(text)} is no ID in ${encoding}`;
+  const { base, fixed, abc } = read(encoding), no = `"${text}" is no ID in ${encoding}`;
   ensure(typeof text === "string" && /^[ -~]*$/.test(text), no);
   if (["hex", "base32hex", "zbase32", "base36"].includes(base)) text = text.toLowerCase();
   if (base.startsWith("crockford")) text = text.toUpperCase().replace(/O/g, "0").replace(/[IL]/g, "1");
@@ -89,7 +89,7 @@ export type Prefixed<Name extends string> = `${Name}_${string}`;
 /** The form of the IDs of one kind: `new Prefix("ord")` writes `ord_3vgoe12ccb8gh`. */
 export class Prefix<Name extends string> {
   constructor(readonly name: Name, readonly encoding: Encoding = "base32hex") {
-    ensure(/^[a-z]([a-z0-9_]{0,61}[a-z0-9])?$/.test(name),
+    ensure(typeof name === "string" && /^[a-z]([a-z0-9_]{0,61}[a-z0-9])?$/.test(name),
       `prefix ${JSON.stringify(name)}: it has 1 to 63 of a-z, 0-9 and _, begins with a letter and does not end with _`);
     read(encoding);
   }
@@ -98,7 +98,7 @@ export class Prefix<Name extends string> {
 
   /** Reads a text with this prefix. Any other is `INVALID`. */
   parse(text: string): bigint {
-    ensure(this.is(text), `${JSON.stringify(text)} does not begin with ${this.name}_`);
+    ensure(this.is(text), `"${text}" does not begin with ${this.name}_`);
     return parse(text.slice(this.name.length + 1), this.encoding);
   }
 

@@ -1,7 +1,7 @@
 // A kit has the faults of a generator, and arguments are checked where they are given.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Generator, Sequence, decode, ranges, tag } from "snowfence";
+import { Generator, Prefix, Sequence, decode, parse, ranges, tag } from "snowfence";
 import { Kit } from "snowfence/testing";
 
 const code = (want) => (e) => e.code === want;
@@ -63,7 +63,9 @@ test("puts a tag into IDs, and spreads them over ranges", async () => {
 });
 
 test("checks options and arguments, and says their names", async () => {
-  for (const options of [{ namespce: "shop" }, { namespace: 5 }, { namespace: "" }, { ttl: "5" }, { ttl: -1 }, { label: 5 }, { token: 5 }]) {
+  for (const options of [
+    { namespce: "shop" }, { namespace: 5 }, { namespace: "" }, { ttl: "5" }, { ttl: -1 }, { label: 5 }, { token: 5 }, { token: "a\nb" },
+  ]) {
     const [name] = Object.keys(options);
     await assert.rejects(Generator.open("http://127.0.0.1:1", options), (e) => e.code === "INVALID" && e.message.includes(name));
   }
@@ -73,6 +75,9 @@ test("checks options and arguments, and says their names", async () => {
     await assert.rejects(Sequence.open("http://127.0.0.1:1", name, options), code("INVALID"));
   }
   for (const n of [-1, 1.5, "3", 1e9]) await assert.rejects(new Kit(1).take(n), code("INVALID"));
+  for (const wrong of [5, 5n, null]) assert.throws(() => parse(wrong, "hex"), code("INVALID"));
+  assert.throws(() => new Prefix(null), code("INVALID"));
+  assert.throws(() => new Kit(1).advance(null), code("INVALID"));
   assert.throws(() => decode(5n, "no-such-layout"), code("INVALID"));
   assert.throws(() => decode(5n, "randflake"), code("INVALID"));
   assert.equal(decode(1541815603606036480n, "bwmarrin").node, 378n);

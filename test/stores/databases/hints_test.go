@@ -10,14 +10,17 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestStatementTimeout: a statement that waits for a lock is ended, and the
-// error says what to do.
+// TestStatementTimeout: a statement that waits for a lock is ended, or a
+// function is closed, and the error says what to do.
 func TestStatementTimeout(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	p.SQL(t, "postgres", "CREATE USER u; GRANT CREATE ON SCHEMA public TO u")
 	url := fmt.Sprintf("postgres://u@127.0.0.1:%d/postgres?sslmode=disable", p.Port)
 	_, st := connect(t, url)
+	p.SQL(t, "postgres", "REVOKE EXECUTE ON FUNCTION pg_advisory_xact_lock(bigint) FROM PUBLIC")
+	refused(t, st, "EXECUTE ON FUNCTION") // and no tables that an administrator shall make
+	p.SQL(t, "postgres", "GRANT EXECUTE ON FUNCTION pg_advisory_xact_lock(bigint) TO PUBLIC")
 	must(t, swap(t, st, "", record(1, "a")))
 	locker, _ := connect(t, p.URL("postgres"))
 	tx, err := locker.Begin()

@@ -41,9 +41,9 @@ func sequenceImport(e *command.Env) *cobra.Command {
 		Long: `Import makes sequences of the counters that programs raise by INCR. KEYS is a pattern, as in
 orders or "orders:*". Import shows the counters, asks, and then does two things to each:
 
-  1. It stops the counter: the value becomes "moved at N", so that INCR of an old program is an
-     error. The key expires as before.
-  2. The sequence goes on above N. Its name is the key with dots in place of colons.
+  1. The counter becomes "moved at N", so that INCR of an old program fails.
+     It expires as before.
+  2. The sequence goes on above N. Its name is the key, with dots for colons.
 
 A key with a date, such as orders:20261122, is the period of a dated sequence; add --pattern.
 First stop the old programs: they would make the key of the next day again, and begin at 1.

@@ -35,7 +35,7 @@ final class Server {
     /** SNOWFENCE_SERVER and SNOWFENCE_TOKEN stand in for an address and a token that are null. */
     Server(String address, String token) {
         this.address = either(address, either(System.getenv("SNOWFENCE_SERVER"), "http://127.0.0.1:8080"));
-        this.token = either(token, System.getenv("SNOWFENCE_TOKEN"));
+        this.token = new Options().token(either(token, System.getenv("SNOWFENCE_TOKEN"))).token;
         boolean unix = this.address.startsWith("unix:/") && !this.address.startsWith("unix://");
         check(unix || isUrl(this.address), "'" + this.address + "' is no address of a server, such as "
             + "http://127.0.0.1:8080 or unix:/run/ids.sock");
