@@ -324,6 +324,16 @@ func testGormRefusals(t *testing.T, url string) {
 		t.Errorf("no source: %v", err)
 	}
 	check(t, db.Table("tags").Create(map[string]any{"id": 9, "name": "no model"}).Error)
+	type Narrow struct {
+		ID    int64 `gorm:"primaryKey;autoIncrement:false"`
+		Child int32 `gorm:"snowfence"` // GORM cut off its ID
+	}
+	check(t, db.AutoMigrate(&Narrow{}))
+	for _, row := range []any{&Narrow{}, map[string]any{"id": 1}} {
+		if err := db.Model(&Narrow{}).Create(row).Error; err == nil || !strings.Contains(err.Error(), "no room for 64 bits") {
+			t.Errorf("%+v: %v", row, err)
+		}
+	}
 }
 
 // These have keys of the types that models had before.

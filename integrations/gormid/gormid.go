@@ -96,16 +96,29 @@ func ours(t reflect.Type) bool {
 
 // plain reports whether a key has room for IDs, and nobody else fills it.
 func plain(s *schema.Schema, f *schema.Field) bool {
-	if f.HasDefaultValue || reflect.PointerTo(f.FieldType).Implements(reflect.TypeFor[sql.Scanner]()) {
-		return false
-	}
-	switch f.FieldType.Kind() {
+	hooked := f.FieldType.Kind() == reflect.String && (s.BeforeCreate || s.BeforeSave)
+	return !f.HasDefaultValue && !scans(f.FieldType) && f.FieldType.Kind() != reflect.Pointer && !hooked && hasRoom(f)
+}
+
+func scans(t reflect.Type) bool { return reflect.PointerTo(t).Implements(reflect.TypeFor[sql.Scanner]()) }
+
+// hasRoom reports whether a field takes whole IDs.
+func hasRoom(f *schema.Field) bool {
+	switch f.IndirectFieldType.Kind() {
 	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64:
 		return f.Size == 64
 	case reflect.String:
-		return !s.BeforeCreate && !s.BeforeSave
+		return true
 	}
-	return false
+	return scans(f.IndirectFieldType)
+}
+
+// nextID returns an ID for a field. GORM cuts one off in an int32.
+func (p *plugin) nextID(stmt *gorm.Statement, key *schema.Field) (snowfence.ID, error) {
+	if !hasRoom(key) {
+		return 0, fmt.Errorf("a %v has no room for 64 bits: make it an int64, uint64 or string", key.FieldType)
+	}
+	return p.next(stmt.Context)
 }
 
 // fillKey fills one key of all rows of a statement, and reports whether one
@@ -160,7 +173,7 @@ func (p *plugin) fillStruct(stmt *gorm.Statement, row reflect.Value, key *schema
 	if !row.CanAddr() {
 		return false, errors.New("the row cannot be changed: pass a pointer to it")
 	}
-	id, err := p.next(stmt.Context)
+	id, err := p.nextID(stmt, key)
 	if err != nil {
 		return false, err
 	}
@@ -179,7 +192,7 @@ func (p *plugin) fillMap(stmt *gorm.Statement, row map[string]any, key *schema.F
 			name = given
 		}
 	}
-	id, err := p.next(stmt.Context)
+	id, err := p.nextID(stmt, key)
 	if err != nil {
 		return err
 	}

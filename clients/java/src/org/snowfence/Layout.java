@@ -169,7 +169,7 @@ public final class Layout {
     }
 
     /**
-     * Returns the half-open ranges of the IDs of a span of time, for queries such as id >= low AND id < high: one, or
+     * Returns the half-open ranges of the IDs of a span of time, for queries such as {@code id >= low AND id < high}: one, or
      * one for each value of the fields above the time. The map fixes some of these, as in Map.of("tag", 7L).
      */
     public Stream<Range> ranges(Instant from, Instant to, Map<String, Long> within) {
