@@ -100,7 +100,9 @@ func plain(s *schema.Schema, f *schema.Field) bool {
 	return !f.HasDefaultValue && !scans(f.FieldType) && f.FieldType.Kind() != reflect.Pointer && !hooked && hasRoom(f)
 }
 
-func scans(t reflect.Type) bool { return reflect.PointerTo(t).Implements(reflect.TypeFor[sql.Scanner]()) }
+func scans(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[sql.Scanner]())
+}
 
 // hasRoom reports whether a field takes whole IDs.
 func hasRoom(f *schema.Field) bool {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -71,25 +72,38 @@ func mysql(p Plan, returning bool) (string, error) {
   DECLARE id BIGINT DEFAULT %ssnowfence_from(t);
   RETURN IF(id = CAST(%d << %d AS SIGNED), 9223372036854775807, id);`, schema, n.Half, n.TimeShift)
 	}
-	v["Trigger"] = n.columnTrigger(schema, returning)
+	v["Check"], v["Trigger"] = n.columnTrigger(schema, returning)
 	return v.fillText(mysqlText), nil
 }
 
-// columnTrigger gives a column its IDs. MariaDB has INSERT … RETURNING.
-func (n numbers) columnTrigger(schema string, returning bool) string {
+// mysqlCheck refuses a column that would refuse or round the IDs.
+const mysqlCheck = `  IF EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = {{Database}} AND table_name = {{TableText}}
+      AND column_name = {{ColumnText}} AND (numeric_precision < 19 OR data_type = 'double')) THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: the column is narrower than an ID: first ALTER TABLE … MODIFY it to BIGINT';
+  END IF;
+`
+
+// columnTrigger gives a column its IDs, after a check. MariaDB has INSERT …
+// RETURNING.
+func (n numbers) columnTrigger(schema string, returning bool) (check, trigger string) {
 	if n.Column == "" {
-		return ""
+		return "", ""
 	}
+	text := func(name string) string { return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(name) + "'" }
 	last := len(n.Table) - 1
 	v := values{
 		"Comment": comment(n.Column), "Returning": "", "Schema": schema,
 		"Table": quoted("`", n.Table...), "Column": quoted("`", n.Column),
 		"Trigger": quoted("`", append(slices.Clone(n.Table[:last]), cut("snowfence_"+n.Table[last], 64))...),
 	}
+	v["TableText"], v["ColumnText"], v["Database"] = text(n.Table[last]), text(n.Column), "DATABASE()"
+	if last > 0 {
+		v["Database"] = text(n.Table[0])
+	}
 	if returning {
 		v["Returning"] = "INSERT … RETURNING or "
 	}
-	return v.fillText(mysqlTrigger)
+	return v.fillText(mysqlCheck), v.fillText(mysqlTrigger)
 }
 
 // cut returns the first characters of a name, of which MySQL allows 64.

@@ -21,7 +21,7 @@ DELIMITER ;;
 DROP PROCEDURE IF EXISTS {{Schema}}snowfence_setup;;
 CREATE PROCEDURE {{Schema}}snowfence_setup() MODIFIES SQL DATA
 BEGIN
-  IF @@binlog_format = 'STATEMENT' THEN -- a replica would make other IDs, or refuse the numbers in the log
+{{Check}}  IF @@binlog_format = 'STATEMENT' THEN -- a replica would make other IDs, or refuse the numbers in the log
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: replicas of statements would have other IDs: SET GLOBAL binlog_format = ROW, and connect again';
   END IF;
   IF EXISTS (SELECT 1 FROM {{Schema}}snowfence_state WHERE layout <> '{{Spec}}' OR node <> {{Node}}) THEN

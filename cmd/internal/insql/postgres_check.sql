@@ -1,20 +1,24 @@
--- A narrower column, or one that refers to it, would refuse or round the IDs.
+-- A narrower column, or one that refers to it, would refuse, cut or round the IDs.
 DO $snowfence$
 DECLARE
-  narrow constant oid[] := ARRAY['int2'::regtype, 'int4'::regtype, 'float4'::regtype, 'float8'::regtype];
-  id     pg_catalog.pg_attribute;
-  refers text;
+  id   pg_catalog.pg_attribute;
+  c    record;
+  fits boolean;
 BEGIN
   SELECT * INTO STRICT id FROM pg_catalog.pg_attribute WHERE attrelid = '{{TableText}}'::regclass AND attname = '{{ColumnText}}';
-  IF id.atttypid = ANY (narrow) THEN
-    RAISE 'snowfence: the column % of % is narrower than an ID: first ALTER COLUMN … TYPE bigint', '{{ColumnText}}', '{{TableText}}';
-  END IF;
-  SELECT string_agg(format('%I of %s', a.attname, k.conrelid::regclass), ', ') INTO refers
-    FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid
-      AND a.attnum = k.conkey[array_position(k.confkey, id.attnum)]
-    WHERE k.contype = 'f' AND k.confrelid = id.attrelid AND a.atttypid = ANY (narrow);
-  IF refers IS NOT NULL THEN
-    RAISE 'snowfence: columns that refer to % of % are narrower than an ID: %: first ALTER COLUMN … TYPE bigint', '{{ColumnText}}', '{{TableText}}', refers;
-  END IF;
+  FOR c IN SELECT a.attname, a.attrelid::regclass AS relation, format_type(a.atttypid, a.atttypmod) AS type
+    FROM pg_catalog.pg_attribute a WHERE a.attrelid = id.attrelid AND a.attnum = id.attnum
+      OR (a.attrelid, a.attnum) IN (SELECT k.conrelid, k.conkey[array_position(k.confkey, id.attnum)]
+        FROM pg_catalog.pg_constraint k WHERE k.contype = 'f' AND k.confrelid = id.attrelid)
+  LOOP
+    BEGIN
+      EXECUTE format('SELECT (9223372036854775807::%s)::text = ''9223372036854775807''', c.type) INTO fits;
+    EXCEPTION WHEN others THEN
+      fits := false;
+    END;
+    IF NOT fits THEN
+      RAISE 'snowfence: the column % of % is narrower than an ID: first ALTER COLUMN … TYPE bigint', c.attname, c.relation;
+    END IF;
+  END LOOP;
 END
 $snowfence$;

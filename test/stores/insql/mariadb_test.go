@@ -30,6 +30,15 @@ func TestMariaDB(t *testing.T) {
 	open := mariadbOpener(m)
 	t.Run("crowd", func(t *testing.T) { insqlCrowd(open(t, mariadbText(t))) })
 	kept(t, mariadbProbes, mariadbText, open)
+	t.Run("narrow column", func(t *testing.T) {
+		b := open(t, mariadbText(t))
+		for _, kind := range []string{"INT UNSIGNED", "DOUBLE", "DECIMAL(18)"} {
+			b.do("ALTER TABLE orders MODIFY id " + kind)
+			b.failing(b.load(b.text), "first ALTER TABLE … MODIFY it to BIGINT")
+		}
+		b.do("ALTER TABLE orders MODIFY id BIGINT UNSIGNED")
+		b.must(b.load(b.text))
+	})
 	t.Run("killed", func(t *testing.T) { mariadbKilled(open(t, mariadbText(t, "--lead", "172800000"))) })
 }
 

@@ -69,8 +69,9 @@ func TestPostgreSQL(t *testing.T) {
 // pgColumns: a column that is narrower than an ID is refused before
 // anything is made.
 func pgColumns(t *testing.T, p *servers.Postgres) {
-	for _, kind := range []string{"int", "smallint", "double precision", "real"} {
+	for _, kind := range []string{"int", "smallint", "double precision", "narrow", "numeric(18)", "varchar(18)"} {
 		b := pgBase(t, p, p.NewDatabase(t), pgText(t))
+		b.do("CREATE DOMAIN narrow AS int")
 		b.do("CREATE TABLE orders (id " + kind + " PRIMARY KEY, item int)")
 		b.failing(b.load(b.text), "first ALTER COLUMN … TYPE bigint")
 		if n := p.SQL(t, b.name, "SELECT count(*) FROM pg_proc WHERE proname LIKE 'snowfence%'"); n != "0" {
