@@ -330,7 +330,8 @@ func testGormRefusals(t *testing.T, url string) {
 	}
 	check(t, db.AutoMigrate(&Narrow{}))
 	for _, row := range []any{&Narrow{}, map[string]any{"id": 1}} {
-		if err := db.Model(&Narrow{}).Create(row).Error; err == nil || !strings.Contains(err.Error(), "no room for 64 bits") {
+		err := db.Model(&Narrow{}).Create(row).Error
+		if err == nil || !strings.Contains(err.Error(), "no room for 64 bits") {
 			t.Errorf("%+v: %v", row, err)
 		}
 	}
