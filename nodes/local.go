@@ -60,7 +60,7 @@ func nodeNumber(text string) (int64, error) {
 // the cluster answer. They can be equal after a forced deletion, when a pod
 // that is cut off still runs beside its successor. Two StatefulSets both
 // begin at 0. Outside Kubernetes, a name such as host-2 guarantees nothing.
-// Names of addresses (ip-10-0-3-17) and of a Deployment's pods are errors.
+// Names of addresses (ip-10-0-3-17) and of other pods are errors.
 func FromOrdinal() Source { return ordinalOf(os.Hostname) }
 
 func ordinalOf(hostname func() (string, error)) Source {
@@ -76,24 +76,25 @@ func ordinalOf(hostname func() (string, error)) Source {
 	})
 }
 
+var address = regexp.MustCompile(`(^|\D)\d+(-\d+){3}$`)
+
 // ordinal reads the number at the end of a host name's first label.
 func ordinal(host string) (int64, error) {
 	label, _, _ := strings.Cut(host, ".")
 	const remedy = "run as a StatefulSet, whose pods have names such as web-0, or lease the node"
-	const letters = "bcdfghjklmnpqrstvwxz2456789" // of Kubernetes' hashes and suffixes
 	i := strings.LastIndexByte(label, '-')
 	digits := label[i+1:]
-	matches := func(end string) bool { return regexp.MustCompile(end + "$").MatchString(label) }
 	switch {
 	case i < 1 || digits == "" || strings.Trim(digits, "0123456789") != "":
 		return 0, fmt.Errorf("host name %.48q has no ordinal: %s", host, remedy)
-	case matches(`(^|\D)\d+(-\d+){3}`):
+	case address.MatchString(label):
 		return 0, fmt.Errorf("host name %.48q ends in an address, which is no ordinal: %s", host, remedy)
 	case len(digits) > 1 && digits[0] == '0':
 		return 0, fmt.Errorf("host name %.48q ends in %s, which no StatefulSet gives: "+
 			"ordinals have no leading zeros: %s", host, digits, remedy)
-	case matches("-[" + letters + "]{6,10}-[" + letters + "]{5}"):
-		return 0, fmt.Errorf("host name %.48q is that of a Deployment's pod, whose end is random: %s", host, remedy)
+	case len(digits) == 5 && strings.Trim(digits, "2456789") == "": // as Kubernetes makes suffixes
+		return 0, fmt.Errorf("host name %.48q is that of a Deployment's pod, or another one whose end is random: %s", host,
+			remedy)
 	}
 	return nodeNumber(digits)
 }
