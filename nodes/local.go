@@ -93,7 +93,7 @@ func ordinal(host string) (int64, error) {
 		return 0, fmt.Errorf("host name %.48q ends in %s, which no StatefulSet gives: "+
 			"ordinals have no leading zeros: %s", host, digits, remedy)
 	case len(digits) == 5 && strings.Trim(digits, "2456789") == "": // as Kubernetes makes suffixes
-		return 0, fmt.Errorf("host name %.48q is of a Deployment's pod, or another one whose end is random: %s", host, remedy)
+		return 0, fmt.Errorf("host name %.48q ends at random, as that of a Deployment's pod: %s", host, remedy)
 	}
 	return nodeNumber(digits)
 }

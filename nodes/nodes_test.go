@@ -92,7 +92,7 @@ func TestFromOrdinal(t *testing.T) {
 
 		"ip-10-0-3-17": {0, "ends in an address"}, "ip10-0-3-17.ec2.internal": {0, "ends in an address"},
 		"10-0-3-17": {0, "ends in an address"}, "ip-172-31-255-4": {0, "ends in an address"},
-		"web-5d8f7c9b6d-24567": {0, "a Deployment's pod"}, "fluentd-99999": {0, "another one whose end is random"},
+		"web-5d8f7c9b6d-24567": {0, "a Deployment's pod"}, "fluentd-99999": {0, "ends at random"},
 		"orders-2-3": {3, ""}, "web-db-24": {24, ""},
 		"web-1024": {0, "it is 1024, and node has 10 bits"},
 	} {
