@@ -50,8 +50,7 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
   snowfence decode --namespace orders ord_6tv5q6h8o000
   snowfence decode --layout discord --json -5
   snowfence decode --guess 605846670390853632
-  snowfence decode --from base32hex --json < ids.txt
-  snowfence decode 6ba7b810-9dad-11d1-80b4-00c04fd430c8`,
+  snowfence decode --from base32hex --json < ids.txt`,
 		Annotations: map[string]string{command.TakesIDs: "yes"},
 	}
 	cmd.Flags().StringVar(&f.Layout, "layout", "", "`name` or spec of the layout (snowfence plan --help lists "+
