@@ -31,7 +31,8 @@ def new_id() -> int:
 class SnowfenceField(models.BigAutoField):
     """A column of 64 bits. A row has its ID before it is written, so bulk_create has them, too.
 
-    It is a BigAutoField only because Django asks that of a DEFAULT_AUTO_FIELD: the database makes nothing.
+    It is a BigAutoField only because Django asks that of a DEFAULT_AUTO_FIELD: the database makes nothing, but in
+    through tables. Migrations give these this field also in an app whose rows have Django's own (django.contrib.auth).
     """
 
     db_returning = False
@@ -42,7 +43,8 @@ class SnowfenceField(models.BigAutoField):
         super().__init__(*args, **kwargs)
 
     def get_internal_type(self) -> str:
-        return "BigIntegerField"
+        model = getattr(self, "model", None)
+        return "BigAutoField" if model is not None and model._meta.auto_created else "BigIntegerField"
 
     def contribute_to_class(self, cls: Any, name: str, **kwargs: Any) -> None:
         models.Field.contribute_to_class(self, cls, name, **kwargs)  # a model may have several

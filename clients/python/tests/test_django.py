@@ -9,11 +9,13 @@ from django.conf import settings
 
 app = sys.modules["shop"] = types.ModuleType("shop")
 app.__path__ = ["."]
-settings.configure(DEFAULT_AUTO_FIELD="snowfence.django.SnowfenceField", INSTALLED_APPS=["rest_framework", "shop"],
-                   DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}})
+settings.configure(DEFAULT_AUTO_FIELD="snowfence.django.SnowfenceField",
+                   DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
+                   INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "rest_framework", "shop"])
 django.setup()
 
-from django.core import checks  # noqa: E402
+from django.contrib.auth.models import Group, User  # noqa: E402
+from django.core import checks, management  # noqa: E402
 from django.db import connection, models  # noqa: E402
 from rest_framework import serializers  # noqa: E402
 
@@ -67,3 +69,9 @@ class Fields(unittest.TestCase):
         data = OrderSerializer(order).data
         self.assertEqual((data["id"], data["public"]), (str(order.id), str(order.public)))
         self.assertEqual(data["tags"], [str(t.id) for t in more])
+
+    def test_apps_with_their_own_field(self):  # SQLite lost the rows between, without an error
+        management.call_command("migrate", verbosity=0)
+        user, groups = User.objects.create(), [Group.objects.create(name=n) for n in "ab"]
+        user.groups.set(groups)
+        self.assertEqual(list(user.groups.all()), groups)
