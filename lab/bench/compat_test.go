@@ -2,7 +2,6 @@ package bench
 
 import (
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -63,15 +62,6 @@ var layers = []layer{
 func (l layer) as(name string, ids int) layer {
 	l.name, l.ids = name, ids
 	return l
-}
-
-// A line of figures is a name, a space and a number.
-func TestLayerNames(t *testing.T) {
-	for _, l := range layers {
-		if strings.ContainsAny(l.name, " \t\n") {
-			t.Errorf("%q has a space", l.name)
-		}
-	}
 }
 
 // BenchmarkCompat measures slices of the three in turn, because the ratios

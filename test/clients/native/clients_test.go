@@ -1,9 +1,6 @@
 package native
 
 import (
-	"bytes"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -124,14 +121,5 @@ func TestVectors(t *testing.T) {
 				tests.Fails(t, tests.ErrOf(try(t, ".", line, "VECTORS="+bad)), "%s: wrong vectors pass", name)
 			}
 		})
-	}
-}
-
-// The page says how long the client is that was written from it alone.
-func TestSmallClient(t *testing.T) {
-	text, err := os.ReadFile("perl/adapter.pl")
-	page, pageErr := os.ReadFile(root + "/docs/reference/specification.md")
-	if said := fmt.Sprintf("in %d lines", bytes.Count(text, []byte("\n"))); !bytes.Contains(page, []byte(said)) {
-		t.Errorf("the page does not say %q; %v, %v", said, err, pageErr)
 	}
 }
