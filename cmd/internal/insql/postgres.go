@@ -10,6 +10,9 @@ import (
 //go:embed postgres.sql
 var postgresText string
 
+//go:embed postgres_rights.sql
+var postgresRights string
+
 //go:embed postgres_check.sql
 var postgresCheck string
 
@@ -42,7 +45,7 @@ func Postgres(p Plan) (string, error) {
   SELECT CASE WHEN i = %d::bigint << %d THEN 9223372036854775807 ELSE i END FROM (SELECT %s.snowfence_from(t) AS i) x`,
 			n.Half, n.TimeShift, schema)
 	}
-	v["Check"], v["Create"], v["Default"] = "", "", ""
+	v["Rights"], v["Check"], v["Create"], v["Default"] = postgresRights, "", "", ""
 	if n.Schema != "public" {
 		v["Create"] = "CREATE SCHEMA IF NOT EXISTS " + schema + ";\n"
 	}

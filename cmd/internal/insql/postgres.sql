@@ -1,7 +1,7 @@
 {{About}}-- Layout {{Spec}}, node {{Node}}:
 -- {{Lanes}} lanes of {{Per}} numbers a tick each; IDs run at most {{Lead}} ticks ahead of the clock.
 BEGIN;
-{{Check}}{{Create}}CREATE TABLE IF NOT EXISTS {{Schema}}.snowfence_state (
+{{Rights}}{{Check}}{{Create}}CREATE TABLE IF NOT EXISTS {{Schema}}.snowfence_state (
   one      boolean PRIMARY KEY DEFAULT true CHECK (one),
   layout   text   NOT NULL,
   node     bigint NOT NULL,

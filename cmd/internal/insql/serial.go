@@ -32,7 +32,7 @@ func SerialPostgres(schema string, about []string) (string, error) {
 	v := n.textValues()
 	v["Schema"] = quoted(`"`, schema)
 	v["InText"] = strings.ReplaceAll(quoted(`"`, schema), "'", "''")
-	v["Keys"] = strings.Join(serialKeys, ",")
+	v["Keys"], v["Rights"] = strings.Join(serialKeys, ","), postgresRights
 	return v.fillText(serialPostgres), nil
 }
 

@@ -1,13 +1,9 @@
 {{About}}-- Numbers of strict sequences inside the caller's transaction: from the records from which Go's SequenceTx takes.
 BEGIN;
-DO $snowfence$
+{{Rights}}DO $snowfence$
 BEGIN
   IF to_regclass('{{InText}}.snowfence_lease') IS NULL THEN
     RAISE 'snowfence: the schema % has no sequences: create one first (snowfence sequence create), or print this with the --schema of the table snowfence_lease', '{{InText}}';
-  ELSIF NOT (has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')
-      AND has_function_privilege('pg_catalog.pg_current_wal_insert_lsn()', 'EXECUTE')
-      AND has_function_privilege('pg_catalog.pg_walfile_name(pg_lsn)', 'EXECUTE')) THEN
-    RAISE 'snowfence: numbers in a transaction need pg_control_system, pg_current_wal_insert_lsn and pg_walfile_name: GRANT EXECUTE ON FUNCTION pg_control_system() TO %, and so on', current_user;
   END IF;
 END
 $snowfence$;

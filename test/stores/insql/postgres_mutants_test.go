@@ -80,6 +80,7 @@ var pgMutants = []mutant{
 	{"k.conkey[array_position(k.confkey, id.attnum)]", "k.conkey[1]", "column"},
 	{"SECURITY DEFINER SET search_path = pg_catalog, pg_temp", "SET search_path = pg_catalog, pg_temp", "rights"},
 	{"SECURITY DEFINER SET search_path = pg_catalog, pg_temp", "SECURITY DEFINER", "rights"},
+	{"has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')", "true", "rights"},
 	{"REVOKE ALL ON FUNCTION \"public\".snowfence_confirm(interval) FROM PUBLIC;", "", "rights"},
 	{"REVOKE ALL ON FUNCTION \"public\".snowfence_check(text) FROM PUBLIC;", "", "rights"},
 	{"REVOKE ALL ON FUNCTION \"public\".snowfence_identity(), \"public\".snowfence_accept() FROM PUBLIC;", "", "rights"},

@@ -93,6 +93,8 @@ func pgRights(b base) {
 	} {
 		b.fails("42501", as[0], denied)
 	}
+	b.do("REVOKE EXECUTE ON FUNCTION pg_control_system FROM PUBLIC")
+	b.fails("GRANT EXECUTE ON FUNCTION pg_control_system() TO "+role, as[0], b.text)
 }
 
 // pgSettings makes IDs and ranges under odd settings of a session.
