@@ -25,26 +25,23 @@ import (
 // misses some: end it earlier, by the sum of clock error, lead and longest
 // transaction.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
-	if f := s.layout.Fields[0].Name; f != FieldTime && !s.Encrypted() {
-		return 0, 0, fmt.Errorf("snowfence: %s stands above the time in the layout %s, so a span of time has "+
-			"several ranges: use Ranges", f, s.layout)
-	}
 	a, b, err := s.ticksIn(from, to)
 	if err != nil {
 		return 0, 0, err
 	}
+	if f := s.layout.Fields[0].Name; f != FieldTime {
+		return 0, 0, fmt.Errorf("snowfence: %s stands above the time in the layout %s, so a span of time has "+
+			"several ranges: use Ranges", f, s.layout)
+	}
 	if s.layout.Width() < 64 {
 		return ID(min(a<<s.timeShift, math.MaxInt64)), ID(min(b<<s.timeShift, math.MaxInt64)), nil
 	}
-	end := uint64(s.MaxTick()) + 1
-	half := end / 2
+	half := (uint64(s.MaxTick()) + 1) / 2
 	switch {
-	case b < half || a >= half && b < end:
+	case b < half || a >= half: // 2^64 is 0 here, which is above every negative ID
 		return ID(a << s.timeShift), ID(b << s.timeShift), nil
-	case b == half && a < half: // hi would be 2^63
+	case b == half: // hi would be 2^63
 		return ID(a << s.timeShift), math.MaxInt64, nil
-	case a >= half: // b == end: hi would be 2^64, which is above every negative ID
-		return ID(a << s.timeShift), 0, nil
 	}
 	return 0, 0, fmt.Errorf("%w: IDs turn negative at %s, inside the range; "+
 		"ask for the times before and after it separately", ErrLifetime, s.layout.timeOf(half).Format(time.RFC3339Nano))
@@ -77,7 +74,7 @@ func (s *Scheme) Ranges(from, to time.Time, within map[string]int64) (iter.Seq2[
 	left := maps.Clone(within)
 	above := s.placed[:slices.IndexFunc(s.placed, func(f placedField) bool { return f.Name == FieldTime })]
 	for _, f := range above {
-		if v, ok := left[f.Name]; ok && uint64(v) > f.mask() {
+		if v := left[f.Name]; uint64(v) > f.mask() {
 			return nil, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.Name, v, f.Bits, f.mask())
 		}
 		delete(left, f.Name)

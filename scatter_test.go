@@ -30,6 +30,7 @@ func TestEachIDOnce(t *testing.T) {
 		"scatter=2,time=3,node=1,seq=3,first=1,last=6",
 		"scatter=1,time=3,node=2,seq=3,first=3,last=5",
 		"scatter=1,time=3,seq=3,node=2,first=3,last=5",
+		"scatter=1,time=3,zone=1,seq=2,rack=1",
 	} {
 		for _, blockOfNodes := range []int64{1, 2} {
 			for name, takeSome := range map[string]func(*Generator, *Local) []ID{
@@ -256,6 +257,8 @@ func TestTag(t *testing.T) {
 				t.Errorf("%s: tag %d: %v", spec, tag, err)
 			}
 		}
+		noError(t, g.Close())
+		wantErr(t, errOf(g.NextFor(t.Context(), 1)), ErrClosed, "%s", spec)
 		if s.keyBits == 0 {
 			continue
 		}
@@ -306,6 +309,7 @@ func TestRangesWithin(t *testing.T) {
 			t.Errorf("%v: %v", within, err)
 		}
 	}
+	fails(t, errOf(s.Ranges(at(3), at(1), nil)), "a span that ends before it starts")
 	// The last number of a sign cannot be the end of a range.
 	for spec, want := range map[string]string{
 		"scatter=1,time=3,node=60": "[[0 9223372036854775807] [-9223372036854775808 0]]",

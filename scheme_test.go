@@ -135,9 +135,13 @@ func TestRangeEdges(t *testing.T) {
 	if _, _, err := d.Range(neg.Add(-time.Second), neg.Add(time.Second)); !errors.Is(err, ErrLifetime) {
 		t.Errorf("over the sign bit: %v", err)
 	}
+	wantErr(t, errOf(d.Ranges(neg.Add(-time.Second), neg.Add(time.Second), nil)), ErrLifetime, "over the sign bit")
 	lo, hi, err := d.Range(neg, neg.Add(time.Second))
 	if err != nil || lo != math.MinInt64 || hi >= 0 || hi <= lo {
 		t.Errorf("behind the sign bit: %d, %d, %v", lo, hi, err)
+	}
+	if lo, hi, err = d.Range(neg.Add(-time.Second), neg); err != nil || lo <= 0 || hi != math.MaxInt64 {
+		t.Errorf("before the sign bit: %d, %d, %v", lo, hi, err)
 	}
 }
 

@@ -104,9 +104,6 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (Serials, error) {
 }
 
 func (d *Dated) serials(p *period, got span) Serials {
-	if got.len() == 0 {
-		return Serials{}
-	}
 	taken := d.calendar.dayIn(p.at, d.world.Now())
 	return Serials{p.at, got.firstNumber(p.numbers.step), got.len(), taken, p.numbers.step, d.calendar.pattern}
 }
@@ -116,9 +113,8 @@ func (d *Dated) namedPeriod(at int64) (*period, error) {
 	if err := d.calendar.admitPeriod(at, d.calendar.periodAt(d.world.Now())); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", d.name, err)
 	}
-	p, err := d.presentPeriod() // its numbers that were taken ahead are used first
-	if err != nil || p.at == at {
-		return p, err
+	if _, err := d.presentPeriod(); err != nil { // its numbers that were taken ahead are used first
+		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/tests"
@@ -85,6 +86,11 @@ func (s *shaky) Identity(ctx context.Context, namespace string) (id string, err 
 		id = s.id
 	}
 	return id, errors.Join(failed, err)
+}
+
+func (s *shaky) Suspect(ctx context.Context, identity string) (err error) {
+	failed := s.call("suspect", func() { err = s.at().Suspect(ctx, identity) })
+	return errors.Join(failed, err)
 }
 
 func (s *shaky) Pin(context.Context) (func(), error) {
@@ -208,8 +214,10 @@ func made(t testing.TB, d Definition) (*shaky, *Sequence) {
 // expect takes numbers and compares them.
 func expect(t testing.TB, s *Sequence, want ...int64) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // in a bubble, nothing else ends a wait in vain
+	defer cancel()
 	for _, w := range want {
-		if n, err := s.Next(t.Context()); err != nil || n != w {
+		if n, err := s.Next(ctx); err != nil || n != w {
 			t.Fatalf("got %d, %v, want %d", n, err, w)
 		}
 	}

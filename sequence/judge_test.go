@@ -35,7 +35,7 @@ func TestAnotherStoreStops(t *testing.T) {
 		t.Errorf("%d and %d takes: a stopped sequence reads only", adds, n)
 	}
 	_, err := Open(t.Context(), st, name, nil)
-	if !errors.Is(err, ErrRolledBack) || strings.Contains(err.Error(), "took") {
+	if !errors.Is(err, ErrRolledBack) || strings.Contains(err.Error(), "knows of") {
 		t.Errorf("opened: %v", err)
 	}
 	noError(t, Update(t.Context(), st, name, Changes{MaxRange: 5000}))
@@ -54,6 +54,7 @@ func TestLostTakeIsToldToAll(t *testing.T) {
 	expect(t, s, 1, 2)
 	before, _ := st.Identity(t.Context(), "")
 	st.put(t, was)
+	st.fail(first("suspect", errFault), nil) // it is told again
 	refused(t, s, ErrRolledBack)
 	after, _ := st.Identity(t.Context(), "")
 	refused(t, s, ErrRolledBack)

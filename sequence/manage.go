@@ -56,7 +56,7 @@ func (s *state) gaveNone(ctx context.Context, st store.Store) (bool, error) {
 		return false, fmt.Errorf("sequence %q: %w", s.name, err)
 	}
 	from, err := s.highestTaken(ctx, st, 0)
-	return err == nil && from == 0 && s.Reached == 0 && s.Confirmed == 0 && id == s.Identity, err
+	return from == 0 && s.Reached == 0 && s.Confirmed == 0 && id == s.Identity, err
 }
 
 // Changes says what [Update] changes. Fields that are nil or 0 change

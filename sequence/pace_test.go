@@ -91,6 +91,9 @@ func TestTryNext(t *testing.T) {
 		synctest.Wait()
 		try(1, nil)
 		synctest.Wait()
+		if n := s.Status().Held; n != 1 {
+			t.Errorf("%d numbers are held", n)
+		}
 		for n := int64(2); n <= 6; n++ {
 			try(n, nil)
 			synctest.Wait()
@@ -101,6 +104,9 @@ func TestTryNext(t *testing.T) {
 		try(0, ErrEnded) // and asks
 		synctest.Wait()
 		try(7, nil)
+		if n := s.Status().Held; n != 0 {
+			t.Errorf("at the end %d numbers are held", n)
+		}
 		_, strict := made(t, Definition{Mode: Strict})
 		expect(t, strict, 1)
 		wantErr(t, errOf(strict.TryNext()), ErrNotReady, "strict")

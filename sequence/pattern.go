@@ -110,7 +110,7 @@ func (p *pattern) checkDate(refuse func(why string) (*pattern, error)) (err erro
 			"would come again")
 	case p.has(year) && fiscal || p.firstMonth < 0:
 		_, err = refuse("it has years that begin at different times")
-	case p.has(week) && (fiscal || p.has(quarter) || p.has(month) || p.has(day)):
+	case p.has(week) && (fiscal || p.has(quarter) || p.has(month)):
 		_, err = refuse("a {week} has a {year} or {yy} and nothing else, because weeks lie across months")
 	case p.has(luhn) && last[0].field != luhn:
 		_, err = refuse("{luhn} is the end of a text")

@@ -158,7 +158,7 @@ func TestPeriodThatWentBackStops(t *testing.T) {
 			j.refuses(j.s, ErrRolledBack)
 			wantErr(t, errOf(j.s.Reserve(j.ctx, 20261121, 1)), ErrRolledBack, "%s: another period goes on", what)
 			j.set(t, "2026-11-23T12:00:00Z")
-			if err := j.refuses(j.s, ErrRolledBack); strings.Contains(err.Error(), "took") {
+			if err := j.refuses(j.s, ErrRolledBack); strings.Contains(err.Error(), "knows of") {
 				t.Errorf("%s: %v", what, err)
 			}
 			j.set(t, "2026-11-22T12:00:00Z")

@@ -64,7 +64,7 @@ func read(ctx context.Context, st store.Store, name string) (state, error) {
 // checkName refuses names that would be periods of dated sequences
 // (day.20261122).
 func checkName(name string) error {
-	if name == "." || name == ".." || name == "-" {
+	if name == "-" {
 		return fmt.Errorf("sequence %q: paths, shells and programs would misread this name: use another one (%w)",
 			name, lease.ErrInvalid)
 	}

@@ -16,7 +16,7 @@ func TestNames(t *testing.T) {
 		noError(t, Create(t.Context(), st, good, Definition{}))
 	}
 	for _, bad := range []string{
-		"", "a b", "#a", "ä", "a.", "a.2026", "day.20261122", ".5", strings.Repeat("x", 64), strings.Repeat("x", 65),
+		"", "a b", "#a", "ä", "-", ".", "..", "a.", "a.2026", "day.20261122", ".5", strings.Repeat("x", 64), strings.Repeat("x", 65),
 	} {
 		_, show := Show(t.Context(), st, bad)
 		_, opened := Open(t.Context(), st, bad, nil)
