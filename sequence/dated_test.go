@@ -352,6 +352,12 @@ func TestDefinitionOfAnOpenSequence(t *testing.T) {
 		}
 	}
 	wantErr(t, errOf(j.s.Reserve(j.ctx, 20261121, 401)), ErrEnded, "401 of 400 numbers")
+	was := j.record(20261122).Revision
+	noError(t, Update(j.ctx, j.st, name, Changes{MaxRange: 5000}))
+	must(j.s.Next(j.ctx))
+	if now := j.record(20261122).Revision; now != was+3 { // a take that meets the change, the change, a take
+		t.Errorf("the revision is %d after %d", now, was)
+	}
 }
 
 // dial is a store with a clock.

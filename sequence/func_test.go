@@ -159,6 +159,20 @@ func TestFuncAsksForFewer(t *testing.T) {
 			t.Errorf("%+v: %+v, %v; it asked for %v", c, got, err, k.asked)
 		}
 	}
+	for _, least := range []int64{1, 5} { // of a call that does not wait, and of one for a row
+		k := &keeper{}
+		s := k.open(t, Definition{}, nil)
+		k.most, s.size = least, 8
+		if least == 1 {
+			_, _ = s.TryNext()
+			settle(t, s)
+		} else {
+			must(s.Reserve(t.Context(), least))
+		}
+		if k.set(func() {}); len(k.asked) < 2 || k.asked[1] != least {
+			t.Errorf("it asked for %v, and not for %d", k.asked, least)
+		}
+	}
 }
 
 // What waiting mends is waited out; every other error goes to the callers,

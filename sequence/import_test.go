@@ -83,6 +83,10 @@ func TestImportMeetsAMove(t *testing.T) {
 	if !errors.Is(err, lease.ErrExists) {
 		t.Errorf("numbers of the other counter come again: %v", err)
 	}
+	wantErr(t, errOf(Show(j.ctx, j.st, name)), store.ErrMoved, "the sequence that was moved")
+	if all, err := List(j.ctx, j.st); err != nil || len(all) > 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
 }
 
 func TestImportPlain(t *testing.T) {

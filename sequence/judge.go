@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -57,6 +58,9 @@ func (s *source) requireConfirmation(ctx context.Context, revision int64) error 
 	s.kind.dropAhead()
 	s.mu.Lock()
 	lost := revision < s.proof
+	if lost {
+		s.proof = math.MaxInt64 // until it is told: a take that is repeated raises the revision
+	}
 	s.mu.Unlock()
 	if !lost {
 		return nil

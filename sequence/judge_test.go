@@ -45,23 +45,48 @@ func TestAnotherStoreStops(t *testing.T) {
 	expect(t, open(t, st, nil), 51)
 }
 
+// A store over several databases, one of which may not be asked any more,
+// is another one.
+func TestClosedDatabaseStops(t *testing.T) {
+	st := newShaky()
+	st.become("a:b")
+	create(t, st, Definition{Mode: Strict})
+	s := open(t, st, nil)
+	expect(t, s, 1)
+	st.become("a:-")
+	refused(t, s, ErrRolledBack)
+	if i := must(Show(t.Context(), st, name)); !i.RolledBack {
+		t.Errorf("%+v", i)
+	}
+}
+
 // A take that was acknowledged and is gone gives the store another
 // identity, for all that is in it, and only once: until a confirmation the
 // program names the identity of before.
 func TestLostTakeIsToldToAll(t *testing.T) {
-	st, s := made(t, Definition{Mode: Strict})
-	was := st.record(t, name)
-	expect(t, s, 1, 2)
-	before, _ := st.Identity(t.Context(), "")
-	st.put(t, was)
-	st.fail(first("suspect", errFault), nil) // it is told again
-	refused(t, s, ErrRolledBack)
-	after, _ := st.Identity(t.Context(), "")
-	refused(t, s, ErrRolledBack)
-	confirm(t, st, Confirmation{Floor: new(int64(50))})
-	expect(t, s, 50)
-	if id, _ := st.Identity(t.Context(), ""); after == before || id != after {
-		t.Errorf("the store was %q, then %q, and is %q", before, after, id)
+	for what, lost := range map[string]func(st *shaky, s *Sequence){
+		"a take, which the next one makes up for": func(_ *shaky, s *Sequence) { expect(t, s, 2) },
+		"two takes": func(_ *shaky, s *Sequence) { expect(t, s, 2, 3) },
+		"a change and a take": func(st *shaky, s *Sequence) {
+			noError(t, Update(t.Context(), st, name, Changes{MaxRange: 5000}))
+			expect(t, s, 2)
+		},
+	} {
+		st, s := made(t, Definition{Mode: Strict})
+		expect(t, s, 1)
+		was := st.record(t, name)
+		lost(st, s)
+		before, _ := st.Identity(t.Context(), "")
+		st.put(t, was)
+		st.fail(first("suspect", errFault), nil)
+		refused(t, s, ErrRolledBack)
+		after, _ := st.Identity(t.Context(), "")
+		refused(t, s, ErrRolledBack)
+		confirm(t, st, Confirmation{Floor: new(int64(50))})
+		expect(t, s, 50)
+		if id, _ := st.Identity(t.Context(), ""); after == before || id != after {
+			t.Errorf("%s: the store was %q, then %q, and is %q", what, before, after, id)
+		}
 	}
 }
 

@@ -80,7 +80,8 @@ func TestExact(t *testing.T) {
 // TryNext takes what is there, and has the store asked for the next call.
 func TestTryNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := made(t, Definition{MinRange: 2, MaxRange: 2, Max: new(int64(6))})
+		st, _ := made(t, Definition{MinRange: 2, MaxRange: 2, Max: new(int64(6))})
+		s := open(t, st, &Options{})
 		try := func(want int64, kind error) {
 			t.Helper()
 			if n, err := s.TryNext(); n != want || !errors.Is(err, kind) {

@@ -164,6 +164,19 @@ func TestHeldIsTwoRangesAtMost(t *testing.T) {
 	}))
 	wantErr(t, errOf(s.Reserve(ctx, 500)), context.Canceled, "reserved")
 	check("a caller who gave up")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range []struct{ cur, next, wantCur, want span }{ // of the ranges of before a change
+		{span{1, 0, 10}, span{1, 10, 25}, span{1, 5, 10}, span{1, 10, 25}},
+		{span{1, 0, 10}, span{1, 20, 50}, span{1, 10, 10}, span{1, 30, 50}},
+		{span{1, 7, 10}, span{1, 10, 25}, span{1, 7, 10}, span{1, 10, 25}},
+	} {
+		s.cur.Store(c.cur.piece(1))
+		s.next = c.next
+		if s.trimRest(); s.cur.Load().span != c.wantCur || s.next != c.want {
+			t.Errorf("%+v: %+v and %+v", c, s.cur.Load().span, s.next)
+		}
+	}
 }
 
 func waiting(s *Sequence) int {

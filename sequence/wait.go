@@ -154,11 +154,8 @@ func (s *Sequence) keepRest(left span) {
 // mu is held.
 func (s *Sequence) trimRest() {
 	most := 2 * s.lastState.MaxRange
-	if s.cur.Load().left()+s.next.len() <= most {
-		return
-	}
+	rest := s.cur.Load().seal() // first: nobody takes of what is counted
 	s.next.from = max(s.next.from, s.next.until-most)
-	rest := s.cur.Load().seal()
 	rest.from = max(rest.from, rest.until-(most-s.next.len()))
 	s.cur.Store(rest.piece(s.step))
 }
