@@ -98,7 +98,10 @@ func TestUnusedSequenceIsMadeAnew(t *testing.T) {
 			return Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))})
 		},
 		"given back": func(st *shaky) error {
-			return update(t.Context(), st, name, false, func(s *state) (bool, error) { s.Reached = 5; return true, nil })
+			return update(t.Context(), st, name, false, func(s *state) (bool, error) {
+				s.Reached = 5
+				return true, nil
+			})
 		},
 		"another identity": func(st *shaky) error { st.become("other"); return nil },
 		"taken": func(st *shaky) error {
