@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,19 @@ func (d openDoc) at(keys ...string) any {
 		v = m[k]
 	}
 	return v
+}
+
+// route returns the path of the document that a target is of, "" for none.
+func (d openDoc) route(target string) string {
+	path, _, _ := strings.Cut(target, "?")
+	for route := range d.at("paths").(map[string]any) {
+		if slices.EqualFunc(strings.Split(path, "/"), strings.Split(route, "/"), func(got, want string) bool {
+			return got == want || strings.HasPrefix(want, "{")
+		}) {
+			return route
+		}
+	}
+	return ""
 }
 
 // answers checks an answer against what the document says of its path.
