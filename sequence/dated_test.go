@@ -448,6 +448,6 @@ func TestPartsThatAreShownOnly(t *testing.T) {
 		"2026-5-03-31-0057", "2026-4-13-31-0056", "2026-4-03-32-0057", "2026-4-00-31-0051", "2026-?-??-??-007?",
 		"2026-4-03-31-0059",
 	} {
-		fails(t, errOf(read(text)), "%s is read as", text)
+		fails(t, errOf(read(text)), "%s was read", text)
 	}
 }

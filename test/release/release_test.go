@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 var (
 	long  = flag.Bool("long", false, "also import every package, install the program, and run what the pages say")

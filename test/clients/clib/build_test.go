@@ -9,11 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/servers"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 // tags leave all drivers but SQLite's out.
 const tags = "snowfence_no_postgres,snowfence_no_mysql,snowfence_no_redis,snowfence_no_etcd"

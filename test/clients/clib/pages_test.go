@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/servers"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // page is a section of a page that starts a language: its first block is

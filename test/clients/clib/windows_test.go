@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/test/harness/servers"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // The library for Windows runs under Wine: two processes and one of Linux

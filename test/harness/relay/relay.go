@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 // A Relay hands connections on to a server. It is safe for concurrent use.
 type Relay struct {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // MariaDB is a MariaDB server with data in a folder of its own. It has the

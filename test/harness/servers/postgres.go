@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 // Postgres is a PostgreSQL server with data in a folder of its own. It has
 // the user postgres, without a password. Restart, Kill and Stop are its

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // Snowfence is the package of the program that users run.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // follow does what a page of docs/move says first: it changes the import

@@ -19,10 +19,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 // original is a package whose own tests have to pass against a layer. Its
 // files come from the module cache: nothing of theirs is copied into this

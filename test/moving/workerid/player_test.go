@@ -23,12 +23,12 @@ import (
 	original "github.com/yitter/idgenerator-go/regworkerid"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/redisstore/workerid"
 	"github.com/snowfence/snowfence/test/harness/fleet"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 // playerEnv says which player a process is that this test has started.
 const playerEnv = "SNOWFENCE_TEST_PLAYER"

@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/release/licences"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 const repository = "../../.."
 

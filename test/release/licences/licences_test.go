@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowfence/snowfence/test/harness/tests"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 const repository = "../../.."
 

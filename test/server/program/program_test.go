@@ -11,11 +11,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/servers"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 // password is the password of the user app of all servers. The scripts
 // check that it is never shown.

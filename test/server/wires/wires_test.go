@@ -19,11 +19,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/servers"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 

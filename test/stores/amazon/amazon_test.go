@@ -17,15 +17,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/snowfence/snowfence/dynamostore"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/s3store"
 	"github.com/snowfence/snowfence/test/harness/amazon"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 // A service is a server with stores by names.
 type service struct {

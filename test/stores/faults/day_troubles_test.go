@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // troubles are what wakes operators.

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/servers"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 var long = flag.Bool("long", false, "a million IDs in each database, and all mutants of the texts")
 

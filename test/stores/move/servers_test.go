@@ -11,12 +11,12 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 
 	"github.com/redis/rueidis"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/relay"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 // TestIdentity changes what may have rolled the data back, and what has
 // not.

@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
-var must = tests.Must
+var must = tests.NoError
 
 // TestMain is also the program that the tests start many times: it leases a
 // node and prints each ID on a line. With a file name to lock, it holds a

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/test/harness/tests"
 )
 
 // TestWitnessThatMayNotBeWritten lets a user read a file whose witness he

@@ -1,19 +1,9 @@
-// Package tests has what all tests use.
 package tests
 
 import (
-	"errors"
 	"os/exec"
 	"testing"
 )
-
-// Must ends a test with an error, if there is one.
-func Must(t testing.TB, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // Run runs a command, which must not fail, and returns what it prints.
 func Run(t testing.TB, cmd *exec.Cmd) string {
