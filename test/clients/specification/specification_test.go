@@ -51,9 +51,7 @@ func agree(t *testing.T, reader func(folder string) *exec.Cmd) {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(wrong), 0o600))
 	}
 	out, err := reader(dir).CombinedOutput()
-	if err == nil {
-		t.Errorf("wrong vectors pass\n%s", out)
-	}
+	tests.Fails(t, err, "wrong vectors pass\n%s", out)
 	for _, want := range []string{"tick=10ms:", " composed:", "\nzbase32 of 0:", "\nsparx:", ", step 1:", " tagged:"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in\n%s", want, out)

@@ -132,9 +132,8 @@ func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 	}
 
 	b.linkedModules = nil
-	if _, err := b.listParts(program, "snowfence_1"); err == nil {
-		t.Error("a program with a part without a licence is not refused")
-	}
+	tests.Fails(t, tests.ErrOf(b.listParts(program, "snowfence_1")),
+		"a program with a part without a licence is not refused")
 }
 
 // The unit starts the program where the packages put it, as the user that

@@ -60,10 +60,6 @@ func TestFindLooksBesideThePackages(t *testing.T) {
 	if got := (Module{Texts: texts}).ID(); got != "BSD-2-Clause AND MIT" {
 		t.Errorf("the licences are %q", got)
 	}
-	if _, err := Find(dir, []string{"c"}); err == nil {
-		t.Error("an unknown licence is not refused")
-	}
-	if _, err := Find(filepath.Join(dir, "a", "b"), nil); err == nil {
-		t.Error("a module without a licence is not refused")
-	}
+	tests.Fails(t, tests.ErrOf(Find(dir, []string{"c"})), "an unknown licence is not refused")
+	tests.Fails(t, tests.ErrOf(Find(filepath.Join(dir, "a", "b"), nil)), "a module without a licence is not refused")
 }

@@ -81,9 +81,7 @@ func TestMoveFromRedis(t *testing.T) {
 	if last := run(2); last != "7000000" {
 		t.Fatalf("the old counter ended at %s", last)
 	}
-	if err := incrBy(was, 1); err == nil {
-		t.Error("a forgotten program goes on")
-	}
+	tests.Fails(t, incrBy(was, 1), "a forgotten program goes on")
 	run(3)
 	count(now, 3000)
 	for range 4 { // through what the server held

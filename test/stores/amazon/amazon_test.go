@@ -204,9 +204,7 @@ func TestReadOnly(t *testing.T) {
 			"swap": swap(t, looks, "", record(5, "a")), "suspect": looks.Suspect(t.Context(), "one"),
 			"identity": missing,
 		} {
-			if !errors.Is(err, store.ErrReadOnly) {
-				t.Errorf("%s: %v", name, err)
-			}
+			tests.WantErr(t, err, store.ErrReadOnly, "%s", name)
 		}
 		if n := s.count(t, "ids"); n != 0 {
 			t.Errorf("%d are stored", n)

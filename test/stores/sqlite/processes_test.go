@@ -166,9 +166,7 @@ func startFailing(t *testing.T, path, node string, count int) (*process, chan pr
 				break
 			}
 			id, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-			if err != nil {
-				t.Errorf("the child wrote %q", line)
-			}
+			tests.WantErr(t, err, nil, "the child wrote %q", line)
 			ids = append(ids, id)
 			begin()
 		}
