@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -59,10 +60,11 @@ func (f *untilReleased) Release(ctx context.Context, g snowfence.Grant, used int
 // NodeRange means all nodes.
 //
 // The folder has a [File] for each node that was ever used, named after the
-// node. Folder takes the first one that is free. It takes a file with IDs
-// ahead of the clock only if there is no other. When a process ends, for
-// any reason, the kernel frees its node. A suspended process keeps its
-// node.
+// node. Folder takes the first one that is free, from the lowest used one
+// on. A new folder begins at a random node, so that the folders of two
+// machines seldom have the same. Folder takes a file with IDs ahead of the
+// clock only if there is no other. When a process ends, for any reason, the
+// kernel frees its node. A suspended process keeps its node.
 //
 // All files of a folder have one layout and one list of secrets. An
 // [ErrUnusable] says which file differs or is damaged, and what to do. If
@@ -89,10 +91,29 @@ func Folder(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (f *Fenc
 		return nil, fmt.Errorf("snowfence: folder %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if err := sameLayout(dir, s); err != nil {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("snowfence: folder of state files: %w", err)
+	}
+	if err := sameLayout(dir, entries, s); err != nil {
 		return nil, err
 	}
-	return freeNode(dir, s, nodes)
+	return freeNode(dir, s, nodes, startNode(entries, nodes))
+}
+
+// startNode returns the lowest node that was used, or a random one.
+func startNode(entries []fs.DirEntry, nodes snowfence.NodeRange) int64 {
+	first := nodes.Until
+	for _, e := range entries {
+		node, err := strconv.ParseInt(strings.TrimSuffix(e.Name(), ".lock"), 10, 64)
+		if err == nil && node >= nodes.From {
+			first = min(first, node)
+		}
+	}
+	if first == nodes.Until {
+		first = nodes.From + rand.Int64N(nodes.Until-nodes.From)
+	}
+	return first
 }
 
 // lockWithin is lockFile that tries again until another process has
@@ -113,11 +134,12 @@ func lockWithin(path string, most time.Duration) (*os.File, error) {
 // that everybody sees the folder's layout.
 //
 // Invariant: no node is used under two locks, and none under two layouts.
-func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (*Fence, error) {
+func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange, first int64) (*Fence, error) {
 	now := s.Layout().TickOf(time.Now())
 	var ahead *Fence // the one that can be used soonest
 	var taken []string
-	for node := nodes.From; node < nodes.Until; node++ {
+	for i, n := int64(0), nodes.Until-nodes.From; i < n; i++ {
+		node := nodes.From + (first-nodes.From+i)%n
 		path := filepath.Join(dir, strconv.FormatInt(node, 10))
 		f, err := File(path, s, node)
 		switch {
@@ -166,11 +188,7 @@ func closeFirst(f *Fence, err error) error {
 // sameLayout refuses a folder with files of another layout or other
 // secrets. It reads the files of other processes without their locks: a
 // file is replaced in one step.
-func sameLayout(dir string, s *snowfence.Scheme) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("snowfence: folder of state files: %w", err)
-	}
+func sameLayout(dir string, entries []fs.DirEntry, s *snowfence.Scheme) error {
 	for _, e := range entries {
 		node, err := strconv.ParseInt(e.Name(), 10, 64)
 		if err != nil {

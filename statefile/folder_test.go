@@ -30,7 +30,7 @@ func TestFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ids")
 	var all []*Fence
 	for node := range int64(3) {
-		f := openDir(t, dir, s, snowfence.NodeRange{})
+		f := openDir(t, dir, s, snowfence.NodeRange{Until: []int64{1, 0, 0}[node]})
 		if f.state.node != node {
 			t.Errorf("node %d, want %d", f.state.node, node)
 		}
@@ -40,7 +40,7 @@ func TestFolder(t *testing.T) {
 	if f := openDir(t, dir, s, snowfence.NodeRange{}); f.state.node != 1 {
 		t.Errorf("node %d is taken while 1 is free", f.state.node)
 	}
-	if f := openDir(t, dir, s, snowfence.NodeRange{From: 7, Until: 9}); f.state.node != 7 {
+	if f := openDir(t, dir, s, snowfence.NodeRange{From: 7, Until: 9}); f.state.node < 7 || f.state.node > 8 {
 		t.Errorf("node %d is not in the range", f.state.node)
 	}
 	if _, err := File(filepath.Join(dir, "0"), s, 0); !errors.Is(err, snowfence.ErrBound) ||
@@ -54,6 +54,24 @@ func TestFolder(t *testing.T) {
 	wantErr(t, errOf(Folder(filepath.Join(dir, "a", "b"), s, snowfence.NodeRange{})), os.ErrNotExist,
 		"a folder in a folder that is missing")
 	fails(t, errOf(Folder(filepath.Join(dir, "0"), s, snowfence.NodeRange{})), "a file is no folder")
+}
+
+// Two machines or containers with a folder each had node 0, and made the
+// same IDs.
+func TestFoldersBeginAtRandom(t *testing.T) {
+	s, seen := testScheme("twitter"), map[int64]bool{}
+	for range 10 {
+		dir := t.TempDir()
+		f := openDir(t, dir, s, snowfence.NodeRange{})
+		seen[f.state.node] = true
+		kill(t, f)
+		if again := openDir(t, dir, s, snowfence.NodeRange{}); again.state.node != f.state.node {
+			t.Errorf("node %d after %d", again.state.node, f.state.node)
+		}
+	}
+	if len(seen) == 1 {
+		t.Errorf("all have the nodes %v", seen)
+	}
 }
 
 // When all are taken, the error names the processes.
@@ -127,7 +145,7 @@ func TestFolderDamaged(t *testing.T) {
 		"renamed": func(path string) error { return os.Rename(path, path+"0") },
 	} {
 		dir := t.TempDir()
-		kill(t, openDir(t, dir, s, snowfence.NodeRange{}))
+		kill(t, openDir(t, dir, s, snowfence.NodeRange{Until: 1}))
 		path := filepath.Join(dir, "0")
 		noError(t, harm(path))
 		_, err := Folder(dir, s, snowfence.NodeRange{})
@@ -154,7 +172,7 @@ func TestFolderThatIsBlocked(t *testing.T) {
 		dir = t.TempDir()
 		blocks = filepath.Join(dir, name)
 		noError(t, os.Mkdir(blocks, 0o755))
-		if f, err := Folder(dir, s, snowfence.NodeRange{}); f != nil || err == nil {
+		if f, err := Folder(dir, s, first); f != nil || err == nil {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
 		noError(t, os.Remove(blocks))
@@ -178,6 +196,7 @@ func TestFolderWaitsForTheFolder(t *testing.T) {
 // The one line frees its node with the generator.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
+	kill(t, openDir(t, dir, must(snowfence.NewScheme(snowfence.Default())), snowfence.NodeRange{Until: 1}))
 	var all []snowfence.ID
 	for range 3 {
 		g := must(Open(dir))

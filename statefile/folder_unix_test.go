@@ -19,6 +19,7 @@ var firstNode = snowfence.NodeRange{From: 0, Until: 1}
 // killed, the node is free.
 func TestFolderStoppedProcessKeepsItsNode(t *testing.T) {
 	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
+	kill(t, openDir(t, dir, s, firstNode)) // where the process begins
 	cmd := again("-test.run=^TestFolderChild$", "--", "dir", dir)
 	out := must(cmd.StdoutPipe())
 	noError(t, cmd.Start())

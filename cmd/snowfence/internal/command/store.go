@@ -96,10 +96,7 @@ func (f *StoreFlags) Open(ctx context.Context, e *Env) (*open.Store, error) {
 	switch {
 	case st.Made:
 		e.Message("made the store of %s, %s%s", whose, st.Name, others)
-		if inContainer() {
-			e.Message("warning: this store is in a container, and other containers have others, " +
-				"whose IDs can be the same: name one store for all of them with --store (snowfence help stores)")
-		}
+		e.WarnInContainer("store")
 	case isTerminal(e.Stderr):
 		e.Message("the store of %s is %s", whose, st.Name)
 	}
@@ -108,6 +105,15 @@ func (f *StoreFlags) Open(ctx context.Context, e *Env) (*open.Store, error) {
 			"same; delete it when no program uses it", st.OwnFile)
 	}
 	return st, nil
+}
+
+// WarnInContainer says of a store or folder that was made that each
+// container has its own.
+func (e *Env) WarnInContainer(what string) {
+	if inContainer() {
+		e.Message("warning: this %s is in a container, and other containers have others, whose IDs can be the same: "+
+			"name one store for all of them with --store (snowfence help stores)", what)
+	}
 }
 
 // inContainer reports whether the process seems to run in a container.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
@@ -171,7 +172,10 @@ func openFiles(ctx context.Context, e *command.Env, f *newFlags) (*source, error
 	}, nil
 }
 
-func openStateDir(_ context.Context, _ *command.Env, s *snowfence.Scheme, f *newFlags) (*statefile.Fence, error) {
+func openStateDir(_ context.Context, e *command.Env, s *snowfence.Scheme, f *newFlags) (*statefile.Fence, error) {
+	if _, err := os.Stat(f.stateDir); errors.Is(err, os.ErrNotExist) {
+		e.WarnInContainer("folder")
+	}
 	return statefile.Folder(f.stateDir, s, snowfence.NodeRange{})
 }
 
