@@ -111,7 +111,7 @@ func startNode(entries []fs.DirEntry, nodes snowfence.NodeRange) int64 {
 		}
 	}
 	if first == nodes.Until {
-		first = nodes.From + rand.Int64N(nodes.Until-nodes.From)
+		first = nodes.From + rand.Int64N(nodes.Until) // which freeNode brings into the range
 	}
 	return first
 }
@@ -138,7 +138,8 @@ func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange, first 
 	now := s.Layout().TickOf(time.Now())
 	var ahead *Fence // the one that can be used soonest
 	var taken []string
-	for i, n := int64(0), nodes.Until-nodes.From; i < n; i++ {
+	n := nodes.Until - nodes.From
+	for i := range n {
 		node := nodes.From + (first-nodes.From+i)%n
 		path := filepath.Join(dir, strconv.FormatInt(node, 10))
 		f, err := File(path, s, node)

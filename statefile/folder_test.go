@@ -40,8 +40,11 @@ func TestFolder(t *testing.T) {
 	if f := openDir(t, dir, s, snowfence.NodeRange{}); f.state.node != 1 {
 		t.Errorf("node %d is taken while 1 is free", f.state.node)
 	}
-	if f := openDir(t, dir, s, snowfence.NodeRange{From: 7, Until: 9}); f.state.node < 7 || f.state.node > 8 {
-		t.Errorf("node %d is not in the range", f.state.node)
+	f := openDir(t, dir, s, snowfence.NodeRange{From: 7, Until: 9})
+	kill(t, f)
+	again := openDir(t, dir, s, snowfence.NodeRange{From: 7, Until: 9}).state.node
+	if f.state.node < 7 || f.state.node > 8 || again != f.state.node {
+		t.Errorf("nodes %d and %d are not one of the range", f.state.node, again)
 	}
 	if _, err := File(filepath.Join(dir, "0"), s, 0); !errors.Is(err, snowfence.ErrBound) ||
 		!strings.Contains(err.Error(), " uses it: stop that one") {
