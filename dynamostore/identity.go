@@ -1,10 +1,13 @@
 package dynamostore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,19 +20,47 @@ import (
 // its nonce. No namespace can have its name.
 var identityKey = store.Key{Namespace: "the identity"}
 
-// Identity implements [store.Store]: one for all namespaces. It takes two
-// requests.
-func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
+// ask returns who the store is, for all namespaces. Its time can be off by
+// half a second and the duration of a request.
+func (s *Store) ask(ctx context.Context) (store.Reply, error) {
+	_, told, err := s.readAll(ctx, nil)
+	return told, err
+}
+
+// knownIdentity returns the identity as it was read last.
+func (s *Store) knownIdentity(ctx context.Context) (string, error) {
+	if told := s.told.Load(); told != nil {
+		return *told, nil
+	}
+	told, err := s.ask(ctx)
+	return told.Identity, err
+}
+
+// readAll gets records and the identity, whose record it makes where there
+// is none.
+func (s *Store) readAll(
+	ctx context.Context, keys []store.Key,
+) (found map[store.Key]store.Record, told store.Reply, err error) {
 	for {
-		id, mark, _, err := s.readIdentity(ctx)
-		if err != nil || mark != "" {
-			return id, err
+		table, failed := "", error(nil)
+		var wg sync.WaitGroup
+		wg.Go(func() { table, told.Now, failed = s.describeTable(ctx) })
+		found, err = s.getAll(ctx, append(slices.Clone(keys), identityKey))
+		wg.Wait()
+		if err = cmp.Or(failed, err); err != nil {
+			return nil, store.Reply{}, err
+		}
+		if mark := found[identityKey].Nonce; mark != "" {
+			told.Identity = table + "." + mark
+			s.told.Store(&told.Identity)
+			return found, told, nil
 		}
 		if s.looks {
-			return "", fmt.Errorf("dynamostore: table %q: no program has used it: %w", s.table, store.ErrReadOnly)
+			return nil, store.Reply{}, fmt.Errorf("dynamostore: table %q: no program has used it: %w", s.table,
+				store.ErrReadOnly)
 		}
 		if err := s.writeMark(ctx, ""); err != nil && !errors.Is(err, store.ErrLost) {
-			return "", err
+			return nil, store.Reply{}, err
 		}
 	}
 }
@@ -39,45 +70,33 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	if s.looks {
 		return fmt.Errorf("dynamostore: %w", store.ErrReadOnly)
 	}
-	id, mark, _, err := s.readIdentity(ctx)
-	if err != nil || id != identity {
+	found, told, err := s.readAll(ctx, nil)
+	if err != nil || told.Identity != identity {
 		return err
 	}
-	if err = s.writeMark(ctx, mark); errors.Is(err, store.ErrLost) {
+	if err = s.writeMark(ctx, found[identityKey].Nonce); errors.Is(err, store.ErrLost) {
 		return nil // another program was faster
 	}
 	return err
 }
 
-// Now implements [store.Store]. It can be off by half a second and the
-// duration of a request.
-func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	_, _, now, err := s.readIdentity(ctx)
-	if err != nil || now.IsZero() {
-		return time.Time{}, err
-	}
-	return now.Add(time.Second / 2), nil
-}
-
-// readIdentity reads the ID of the table, and the mark of its record, which
-// is "" if there is none. It refuses a table that other regions write.
-func (s *Store) readIdentity(ctx context.Context) (id, mark string, now time.Time, err error) {
-	limited, cancel := context.WithTimeout(ctx, s.timeout)
+// describeTable returns the ID of the table, and the time. It refuses a
+// table that other regions write.
+func (s *Store) describeTable(ctx context.Context) (id string, now time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	out, err := s.api.DescribeTable(limited, &dynamodb.DescribeTableInput{TableName: &s.table}, once)
+	out, err := s.api.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.table}, once)
 	if err != nil {
-		return "", "", now, s.explainError(err)
+		return "", now, s.explainError(err)
 	}
 	if n := len(out.Table.Replicas); n > 0 {
-		return "", "", now, fmt.Errorf("dynamostore: table %q has replicas in %d regions, and writes of two regions "+
+		return "", now, fmt.Errorf("dynamostore: table %q has replicas in %d regions, and writes of two regions "+
 			"overwrite each other: use a table of one region", s.table, n)
 	}
-	rs, err := s.Get(ctx, []store.Key{identityKey})
-	if err != nil {
-		return "", "", now, err
+	if now, _ = middleware.GetServerTime(out.ResultMetadata); !now.IsZero() {
+		now = now.Add(time.Second / 2)
 	}
-	now, _ = middleware.GetServerTime(out.ResultMetadata)
-	return aws.ToString(out.Table.TableId) + "." + rs[0].Nonce, rs[0].Nonce, now, nil
+	return aws.ToString(out.Table.TableId), now, nil
 }
 
 // writeMark writes a new mark if the present one is old.

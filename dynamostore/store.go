@@ -38,6 +38,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -54,8 +55,8 @@ type Options struct {
 	// of the ttl.
 	Timeout time.Duration
 
-	// ReadOnly makes the store change nothing. Identity fails if no program
-	// has used the table.
+	// ReadOnly makes the store change nothing. All methods fail if no
+	// program has used the table.
 	ReadOnly bool
 }
 
@@ -66,7 +67,8 @@ type Store struct {
 	api     *dynamodb.Client
 	table   string
 	timeout time.Duration
-	looks   bool // Options.ReadOnly
+	looks   bool                   // Options.ReadOnly
+	told    atomic.Pointer[string] // the identity, as it was read last
 }
 
 // parallel is how many requests a batch has under way, and page how many
@@ -100,8 +102,21 @@ func New(c *dynamodb.Client, table string, o *Options) (*Store, error) {
 	return &Store{api: c, table: table, timeout: cmp.Or(o.Timeout, 3*time.Second), looks: o.ReadOnly}, nil
 }
 
-// Get implements [store.Store].
-func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+// Get implements [store.Store]. It gets the identity with the records.
+func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	found, told, err := s.readAll(ctx, keys)
+	if err != nil {
+		return nil, told, err
+	}
+	out := make([]store.Record, len(keys))
+	for i, k := range keys {
+		out[i] = found[k]
+	}
+	return out, told, nil
+}
+
+// getAll gets records by their keys.
+func (s *Store) getAll(ctx context.Context, keys []store.Key) (map[store.Key]store.Record, error) {
 	found := make(map[store.Key]store.Record, len(keys))
 	for _, k := range keys {
 		found[k] = store.Record{Key: k}
@@ -115,11 +130,7 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 			return nil, err
 		}
 	}
-	out := make([]store.Record, len(keys))
-	for i, k := range keys {
-		out[i] = found[k]
-	}
-	return out, nil
+	return found, nil
 }
 
 // getPart gets a page of keys. DynamoDB may answer some and leave the
@@ -148,9 +159,12 @@ func (s *Store) getPart(ctx context.Context, keys []item, found map[store.Key]st
 // List implements [store.Store].
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) (out []store.Record, err error) {
+) (out []store.Record, told store.Reply, err error) {
 	if nodes.From >= nodes.Until {
-		return nil, nil
+		return nil, told, nil
+	}
+	if told, err = s.ask(ctx); err != nil {
+		return nil, told, err
 	}
 	q := &dynamodb.QueryInput{
 		TableName: &s.table, ConsistentRead: aws.Bool(true),
@@ -166,18 +180,21 @@ func (s *Store) List(
 		p, err := s.api.Query(ctx, q, once)
 		cancel()
 		if err != nil {
-			return nil, s.explainError(err)
+			return nil, told, s.explainError(err)
 		}
 		if out, err = records(out, p.Items); err != nil || p.LastEvaluatedKey == nil {
-			return out, err
+			return out, told, err
 		}
 		q.ExclusiveStartKey = p.LastEvaluatedKey
 	}
-	return out, nil
+	return out, told, nil
 }
 
 // Heads implements [store.Store]. It reads the whole table.
-func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
+func (s *Store) Heads(ctx context.Context) (out []store.Record, told store.Reply, err error) {
+	if told, err = s.ask(ctx); err != nil {
+		return nil, told, err
+	}
 	q := &dynamodb.ScanInput{
 		TableName: &s.table, ConsistentRead: aws.Bool(true), FilterExpression: aws.String("#k IN (:a, :b)"),
 		ExpressionAttributeNames:  map[string]string{"#k": keyNode},
@@ -188,25 +205,30 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 		p, err := s.api.Scan(ctx, q, once)
 		cancel()
 		if err != nil {
-			return nil, s.explainError(err)
+			return nil, told, s.explainError(err)
 		}
 		if out, err = records(out, p.Items); err != nil {
-			return nil, err
+			return nil, told, err
 		}
 		if q.ExclusiveStartKey = p.LastEvaluatedKey; q.ExclusiveStartKey == nil {
 			break
 		}
 	}
 	slices.SortFunc(out, func(a, b store.Record) int { return cmp.Compare(a.Namespace, b.Namespace) })
-	return out, nil
+	return out, told, nil
 }
 
 // Swap implements [store.Store]. Each write takes one request.
-func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
+func (s *Store) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) (_ []error, _ []store.Record, told store.Reply) {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)
 	if s.looks {
 		err = fmt.Errorf("dynamostore: %w", store.ErrReadOnly)
+	}
+	if err == nil {
+		told.Identity, err = s.knownIdentity(ctx)
 	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, parallel)
@@ -221,7 +243,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 		})
 	}
 	wg.Wait()
-	return errs
+	return errs, nil, told
 }
 
 // once lets the client repeat nothing. A repeated write would find the

@@ -54,20 +54,15 @@ func (s *Store) sameID(id idVersion) []clientv3.Cmp {
 	}
 }
 
-// Identity implements [store.Store]: all namespaces share one. After the
-// first use it costs no round trip, because every answer tells it.
-func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
-	if _, err := s.readySight(ctx); err != nil {
-		return "", err
-	}
-	return s.lastSeen().identity(), nil
-}
-
 func (now seen) identity() string {
 	id := now.id
 	text := strings.TrimPrefix(id.value, version+" ")
 	return fmt.Sprintf("etcd:%x:%s:%d.%d", now.cluster, text, id.createRevision, id.change)
 }
+
+// reply is of an answer by the store that was seen before: each other one
+// is refused. etcd has no clock. All namespaces share the identity.
+func (now seen) reply() store.Reply { return store.Reply{Identity: now.identity()} }
 
 // Suspect implements [store.Store], as if the revision had fallen.
 func (s *Store) Suspect(ctx context.Context, identity string) error {
@@ -145,6 +140,7 @@ func (s *Store) lastSeen() seen {
 
 // reply is the answer of a transaction of reads.
 type reply struct {
+	told     store.Reply
 	revision int64
 	ranges   []*pb.RangeResponse
 }
@@ -187,7 +183,8 @@ func (s *Store) readReply(before seen, resp *clientv3.TxnResponse) (reply, error
 	for i, r := range resp.Responses {
 		ranges[i] = r.GetResponseRange()
 	}
-	return reply{resp.Header.Revision, ranges[1:]}, s.checkAnswer(before, resp.Header, idVersionOf(ranges[0]))
+	err := s.checkAnswer(before, resp.Header, idVersionOf(ranges[0]))
+	return reply{before.reply(), resp.Header.Revision, ranges[1:]}, err
 }
 
 // checkAnswer compares the cluster of the answer with the one before, and

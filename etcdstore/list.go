@@ -20,31 +20,33 @@ const paged = 4096 // records in one answer
 type listing struct {
 	s        *Store
 	revision int64 // 0 until the first answer
+	told     store.Reply
 }
 
 // List implements [store.Store]. It reads everything at the revision of its
 // first read.
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	if nodes.From >= nodes.Until {
-		return nil, nil
+		return nil, store.Reply{}, nil
 	}
 	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.readNodes(ctx, namespace, nodes, limit) })
 }
 
 // Heads implements [store.Store]. It also reads everything at one revision.
-func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
+func (s *Store) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
 	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.readHeads(ctx) })
 }
 
 // atOnce lists, and begins again with the present if etcd was compacted in
 // the middle.
-func (s *Store) atOnce(list func(*listing) ([]store.Record, error)) ([]store.Record, error) {
+func (s *Store) atOnce(list func(*listing) ([]store.Record, error)) ([]store.Record, store.Reply, error) {
 	for attempt := 0; ; attempt++ {
-		out, err := list(&listing{s: s})
+		l := &listing{s: s}
+		out, err := list(l)
 		if !errors.Is(err, rpctypes.ErrCompacted) || attempt == 3 {
-			return out, err
+			return out, l.told, err
 		}
 	}
 }
@@ -87,6 +89,9 @@ func (l *listing) readRange(
 	a, err := l.s.sendReads(ctx, clientv3.OpGet(from, opts...))
 	if err == nil && l.revision == 0 {
 		l.revision = a.revision
+	}
+	if err == nil {
+		err = l.told.Join(a.told)
 	}
 	return a, err
 }

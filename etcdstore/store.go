@@ -39,8 +39,8 @@
 // the same token and peer URLs. Nor does it notice keys that are put back
 // without <prefix>id. After either, delete the key <prefix>id (etcdctl del
 // snowfence/id) before programs start. etcd has no clock that clients can
-// read, so the store cannot notice wrong clocks of holders (Now returns the
-// zero time).
+// read, so the store cannot notice wrong clocks of holders (its replies
+// have no time).
 //
 // # Needs
 //
@@ -149,7 +149,7 @@ func New(c *clientv3.Client, o *Options) (*Store, error) {
 const maxOps = 128
 
 // Get implements [store.Store]. Many keys take several transactions.
-func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *Store) Get(ctx context.Context, keys []store.Key) (_ []store.Record, told store.Reply, _ error) {
 	out := make([]store.Record, 0, len(keys))
 	for len(keys) > len(out) {
 		rest := keys[len(out):]
@@ -162,18 +162,21 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 		if errors.Is(err, errFewerOps) {
 			continue
 		}
+		if err == nil {
+			err = told.Join(resp.told)
+		}
 		if err != nil {
-			return nil, err
+			return nil, store.Reply{}, err
 		}
 		for i, k := range rest[:n] {
 			r := store.Record{Key: k}
 			if kvs := resp.ranges[i].Kvs; len(kvs) > 0 {
 				if r, _, err = store.Decode(k, string(kvs[0].Value)); err != nil {
-					return nil, fmt.Errorf("etcdstore: %w", err)
+					return nil, store.Reply{}, fmt.Errorf("etcdstore: %w", err)
 				}
 			}
 			out = append(out, r)
 		}
 	}
-	return out, nil
+	return out, told, nil
 }

@@ -28,6 +28,19 @@ const (
 type batch struct {
 	s    *Store
 	mark string // of this call, stored with each record
+
+	then []store.Key // to be read in the round trip of the writes, if there is only one
+
+	mu   sync.Mutex
+	told store.Reply
+	read []store.Record
+}
+
+// join takes in that a store answered a part.
+func (b *batch) join(told store.Reply) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.told.Join(told)
 }
 
 // Swap implements [store.Store]. It splits a batch into transactions of
@@ -35,7 +48,9 @@ type batch struct {
 // does not undo the others. The store does not send a write again, unless
 // the server refused a transaction for its length. It recognizes a
 // transaction that a proxy repeated.
-func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
+func (s *Store) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) (_ []error, _ []store.Record, told store.Reply) {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)
 	if s.looks {
@@ -43,9 +58,12 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	}
 	if err != nil {
 		fill(errs, err)
-		return errs
+		return errs, nil, told
 	}
 	b := &batch{s: s, mark: rand.Text()[:10]}
+	if n := b.nextLen(writes); n == len(writes) && n+len(then)+opsAlone <= int(s.limit.Load()) {
+		b.then = then
+	}
 	slots := make(chan struct{}, inFlight)
 	var wg sync.WaitGroup
 	for at := 0; at < len(writes); {
@@ -59,7 +77,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 		})
 	}
 	wg.Wait()
-	return errs
+	return errs, b.read, b.told
 }
 
 func fill(errs []error, err error) {
@@ -93,21 +111,26 @@ func (b *batch) sendWrites(ctx context.Context, writes []store.Write, errs []err
 		return
 	}
 	same, id := s.sameID(before.id), clientv3.OpGet(s.keys.idKey())
+	var reads []clientv3.Op
+	for _, k := range b.then {
+		reads = append(reads, clientv3.OpGet(s.keys.recordKey(k)))
+	}
 	var resp *clientv3.TxnResponse
 	if len(writes) == 1 {
 		cmps, then, other := b.txnOf(writes[0])
-		resp, err = s.commitTxn(ctx, append(cmps, same...), then, append(other, id))
+		resp, err = s.commitTxn(ctx, append(cmps, same...), append(then, reads...), append(other, id))
 	} else {
 		ops := make([]clientv3.Op, len(writes))
 		for i, w := range writes {
 			ops[i] = clientv3.OpTxn(b.txnOf(w))
 		}
-		resp, err = s.commitTxn(ctx, same, ops, []clientv3.Op{id})
+		resp, err = s.commitTxn(ctx, same, append(ops, reads...), []clientv3.Op{id})
 	}
 	switch half := len(writes) / 2; {
 	case err == nil:
 		err = b.readResults(before, writes, resp, errs)
-	case half > 0 && s.lowerLimit(err, len(writes)+opsAmong):
+	case half > 0 && s.lowerLimit(err, len(writes)+len(b.then)+opsAmong):
+		b.then = nil
 		b.sendWrites(ctx, writes[:half], errs[:half])
 		b.sendWrites(ctx, writes[half:], errs[half:])
 		return
@@ -148,14 +171,18 @@ func (b *batch) readResults(before seen, writes []store.Write, resp *clientv3.Tx
 		id = idVersionOf(resp.Responses[len(resp.Responses)-1].GetResponseRange())
 	}
 	err := b.s.checkAnswer(before, resp.Header, id)
+	if err == nil {
+		err = b.join(before.reply())
+	}
 	switch {
 	case err != nil:
 		return err
 	case len(writes) == 1:
 		if !resp.Succeeded {
 			errs[0] = b.judgeConflict(writes[0], resp.Responses[0].GetResponseRange())
+			return nil
 		}
-		return nil
+		return b.readAfter(resp.Responses[1:])
 	case !resp.Succeeded:
 		return errors.New("etcdstore: the server's answer contradicts itself")
 	}
@@ -163,6 +190,20 @@ func (b *batch) readResults(before seen, writes []store.Write, resp *clientv3.Tx
 		if inner := resp.Responses[i].GetResponseTxn(); !inner.Succeeded {
 			errs[i] = b.judgeConflict(w, inner.Responses[0].GetResponseRange())
 		}
+	}
+	return b.readAfter(resp.Responses[len(writes):])
+}
+
+// readAfter keeps the records that were read after the writes.
+func (b *batch) readAfter(answers []*pb.ResponseOp) (err error) {
+	for i, k := range b.then {
+		r := store.Record{Key: k}
+		if kvs := answers[i].GetResponseRange().Kvs; len(kvs) > 0 {
+			if r, _, err = store.Decode(k, string(kvs[0].Value)); err != nil {
+				return fmt.Errorf("etcdstore: %w", err)
+			}
+		}
+		b.read = append(b.read, r)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ users: [{name: u, user: {%s}}]
 			st, err = New(config, nil)
 		}
 		if err == nil {
-			_, err = st.Get(t.Context(), []store.Key{record("").Key})
+			_, _, err = st.Get(t.Context(), []store.Key{record("").Key})
 		}
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %s: %v, which should say %q", c.cluster, c.user, err, c.want)

@@ -16,35 +16,10 @@ import (
 // documentation, and always with etcd).
 type version uint64
 
-// makeIdentity makes the object that has the identity, where there is none.
-func (s *Store) makeIdentity(ctx context.Context) error {
-	if s.highestVersion() > 0 {
-		return nil
-	}
-	_, _, err := s.readIdentity(ctx)
-	return err
-}
-
 func (s *Store) highestVersion() version {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen
-}
-
-// Identity implements [store.Store]: one for all namespaces.
-func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
-	id, _, err := s.readIdentity(ctx)
-	return id, err
-}
-
-// Now implements [store.Store]. It can be off by half a second and the
-// duration of a request.
-func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	_, now, err := s.readIdentity(ctx)
-	if err != nil || now.IsZero() {
-		return time.Time{}, err
-	}
-	return now.Add(time.Second / 2), nil
 }
 
 // readIdentity reads the object that has the identity, makes it where it is
@@ -91,6 +66,35 @@ func (s *Store) noteVersion(before version, text string) error {
 		s.seen = v
 	}
 	return nil
+}
+
+// knownIdentity returns the identity as it was read last. At the first use,
+// the object that has it is made.
+func (s *Store) knownIdentity(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	id, seen := s.told, s.seen
+	s.mu.Unlock()
+	if seen > 0 {
+		return id, nil
+	}
+	told, err := s.ask(ctx)
+	return told.Identity, err
+}
+
+// ask returns who the store is, for all namespaces. Its time can be off by
+// half a second and the duration of a request.
+func (s *Store) ask(ctx context.Context) (told store.Reply, _ error) {
+	id, now, err := s.readIdentity(ctx)
+	if err != nil {
+		return told, err
+	}
+	if told.Identity = id; !now.IsZero() {
+		told.Now = now.Add(time.Second / 2)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = id
+	return told, nil
 }
 
 // Suspect implements [store.Store].

@@ -77,7 +77,8 @@ type Store struct {
 
 	mu   sync.Mutex // guards what follows
 	seen version
-	back bool // a version fell, and the identity was not changed yet
+	back bool   // a version fell, and the identity was not changed yet
+	told string // the identity, as it was read last
 }
 
 // parallel is how many requests a batch has under way.
@@ -125,14 +126,18 @@ func each(n int, do func(int)) {
 	wg.Wait()
 }
 
-// Get implements [store.Store]. Each key takes a request.
-func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	records, errs := make([]store.Record, len(keys)), make([]error, len(keys))
-	if err := s.makeIdentity(ctx); err != nil {
-		return nil, err
-	}
-	each(len(keys), func(i int) { records[i], _, errs[i] = s.readRecord(ctx, keys[i]) })
-	return records, errors.Join(errs...)
+// Get implements [store.Store]. Each key takes a request, and the identity
+// another one.
+func (s *Store) Get(ctx context.Context, keys []store.Key) (_ []store.Record, told store.Reply, _ error) {
+	records, errs := make([]store.Record, len(keys)), make([]error, len(keys)+1)
+	each(len(errs), func(i int) {
+		if i == len(keys) {
+			told, errs[i] = s.ask(ctx)
+			return
+		}
+		records[i], _, errs[i] = s.readRecord(ctx, keys[i])
+	})
+	return records, told, errors.Join(errs...)
 }
 
 // readRecord gets one record, and the object that it is in.
@@ -148,51 +153,58 @@ func (s *Store) readRecord(ctx context.Context, k store.Key) (store.Record, obje
 // List implements [store.Store]. It reads the whole namespace.
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
-	all, err := s.listRecords(ctx, labelNamespace+"="+labelOf(namespace))
+) ([]store.Record, store.Reply, error) {
+	all, told, err := s.listRecords(ctx, labelNamespace+"="+labelOf(namespace))
 	all = slices.DeleteFunc(all, func(r store.Record) bool {
 		return r.Namespace != namespace || r.Node < nodes.From || r.Node >= nodes.Until
 	})
 	slices.SortFunc(all, func(a, b store.Record) int { return cmp.Compare(a.Node, b.Node) })
-	return all[:min(len(all), limit)], err
+	return all[:min(len(all), limit)], told, err
 }
 
 // Heads implements [store.Store].
-func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
-	all, err := s.listRecords(ctx, labelHead)
+func (s *Store) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
+	all, told, err := s.listRecords(ctx, labelHead)
 	slices.SortFunc(all, func(a, b store.Record) int { return cmp.Compare(a.Namespace, b.Namespace) })
-	return all, err
+	return all, told, err
 }
 
-func (s *Store) listRecords(ctx context.Context, selector string) ([]store.Record, error) {
-	if err := s.makeIdentity(ctx); err != nil {
-		return nil, err
-	}
-	items, err := s.api.listObjects(ctx, selector)
+func (s *Store) listRecords(ctx context.Context, selector string) (_ []store.Record, told store.Reply, _ error) {
+	var items []object
+	errs := make([]error, 2)
+	each(2, func(i int) {
+		if i == 0 {
+			told, errs[0] = s.ask(ctx)
+		} else {
+			items, errs[1] = s.api.listObjects(ctx, selector)
+		}
+	})
 	records := make([]store.Record, 0, len(items))
 	for _, o := range items {
 		r, recordErr := o.record()
 		if recordErr != nil {
-			return nil, recordErr
+			return nil, told, recordErr
 		}
 		records = append(records, r)
 	}
-	return records, err
+	return records, told, errors.Join(errs...)
 }
 
 // Swap implements [store.Store]. Each write takes two requests.
-func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
+func (s *Store) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) (_ []error, _ []store.Record, told store.Reply) {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)
 	if err == nil {
-		err = s.makeIdentity(ctx)
+		told.Identity, err = s.knownIdentity(ctx)
 	}
 	each(len(writes), func(i int) {
 		if errs[i] = err; err == nil {
 			errs[i] = s.swapRecord(ctx, writes[i])
 		}
 	})
-	return errs
+	return errs, nil, told
 }
 
 // pause lets other writers of the same object finish.

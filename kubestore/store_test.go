@@ -35,7 +35,8 @@ func record(nonce string) store.Record {
 
 func swap(t *testing.T, st store.Store, old string, r store.Record) error {
 	t.Helper()
-	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
+	_, err := store.Put(t.Context(), st, store.Write{Old: old, New: r})
+	return err
 }
 
 // on returns a condition that holds once, for a method on the record's
@@ -87,7 +88,7 @@ func TestPausesBetweenConflicts(t *testing.T) {
 	}, func(o *object) { o.Metadata.Labels["seen-by"] = strconv.Itoa(writes) })
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	err := st.Swap(ctx, []store.Write{{Old: "a", New: record("b")}})[0]
+	_, err := store.Put(ctx, st, store.Write{Old: "a", New: record("b")})
 	s.set(func() {
 		if !errors.Is(err, context.DeadlineExceeded) || writes > 50 {
 			t.Errorf("%d writes: %v", writes, err)
@@ -165,7 +166,7 @@ func TestLostAnswers(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
 		s := newServer(t)
 		st := open(t, s)
-		must(st.Identity(t.Context(), ""))
+		must(store.Identity(t.Context(), st, ""))
 		old := ""
 		if method == http.MethodPut {
 			noError(t, swap(t, st, "", record("a")))
@@ -175,7 +176,7 @@ func TestLostAnswers(t *testing.T) {
 		if err := swap(t, st, old, record("b")); err == nil || errors.Is(err, store.ErrLost) {
 			t.Errorf("%s: the answer was lost: %v", method, err)
 		}
-		r, err := st.Get(t.Context(), []store.Key{record("").Key})
+		r, _, err := st.Get(t.Context(), []store.Key{record("").Key})
 		if err != nil || r[0].Nonce != "b" {
 			t.Errorf("%s: %+v, %v", method, r, err)
 		}
@@ -248,7 +249,7 @@ func TestVersionFalls(t *testing.T) {
 
 func identity(t *testing.T, st *Store) string {
 	t.Helper()
-	id, err := st.Identity(t.Context(), "")
+	id, err := store.Identity(t.Context(), st, "")
 	if err != nil || id == "" {
 		t.Fatal(id, err)
 	}
@@ -259,16 +260,16 @@ func identity(t *testing.T, st *Store) string {
 func TestReadOnly(t *testing.T) {
 	s := newServer(t)
 	looks := must(New(s.config(), &Options{ReadOnly: true}))
-	if _, err := looks.Get(t.Context(), []store.Key{record("").Key}); !errors.Is(err, store.ErrReadOnly) {
+	if _, _, err := looks.Get(t.Context(), []store.Key{record("").Key}); !errors.Is(err, store.ErrReadOnly) {
 		t.Error(err)
 	}
 	st := open(t, s)
 	noError(t, swap(t, st, "", record("a")))
 	s.set(func() { s.sent = nil })
-	if r, err := looks.Get(t.Context(), []store.Key{record("").Key}); err != nil || r[0].Label != "pod-7" {
+	if r, _, err := looks.Get(t.Context(), []store.Key{record("").Key}); err != nil || r[0].Label != "pod-7" {
 		t.Error(r, err)
 	}
-	must(looks.Heads(t.Context()))
+	must(store.Ask(t.Context(), looks, ""))
 	s.set(func() {
 		for _, request := range s.sent {
 			if !strings.HasPrefix(request, "GET") {
@@ -295,7 +296,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	s.Close()
-	if _, err := st.Heads(context.Background()); err == nil {
+	if _, _, err := st.Heads(context.Background()); err == nil {
 		t.Error("a server that is gone answered")
 	}
 }

@@ -18,7 +18,7 @@ type reads struct {
 	n atomic.Int64
 }
 
-func (r *reads) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (r *reads) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	r.n.Add(1)
 	return r.Store.Get(ctx, keys)
 }

@@ -18,10 +18,10 @@ type slowStart struct {
 
 var errNoAnswer = errors.New("no answer")
 
-func (s *slowStart) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *slowStart) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	s.asked++
 	if s.asked == 1 {
-		return nil, errNoAnswer
+		return nil, store.Reply{}, errNoAnswer
 	}
 	return s.Store.Get(ctx, keys)
 }

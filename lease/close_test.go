@@ -46,12 +46,12 @@ func (s *stuck) wait() {
 	}
 }
 
-func (s *stuck) Get(_ context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *stuck) Get(_ context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	s.wait()
 	return s.Store.Get(context.Background(), keys)
 }
 
-func (s *stuck) Swap(_ context.Context, writes []store.Write) []error {
+func (s *stuck) Swap(_ context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	s.wait()
 	return s.Store.Swap(context.Background(), writes)
 }
@@ -192,14 +192,14 @@ type lossy struct {
 	lose, away, blind bool // after that neither writes nor reads are answered
 }
 
-func (o *lossy) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (o *lossy) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if o.blind {
-		return nil, errAway
+		return nil, store.Reply{}, errAway
 	}
 	return o.Store.Get(ctx, keys)
 }
 
-func (o *lossy) Swap(ctx context.Context, writes []store.Write) []error {
+func (o *lossy) Swap(ctx context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	if !o.lose && !o.away {
 		return o.Store.Swap(ctx, writes)
 	}
@@ -207,7 +207,7 @@ func (o *lossy) Swap(ctx context.Context, writes []store.Write) []error {
 		o.Store.Swap(ctx, writes)
 		o.lose, o.away, o.blind = false, true, true
 	}
-	return slices.Repeat([]error{errAway}, len(writes))
+	return slices.Repeat([]error{errAway}, len(writes)), nil, store.Reply{}
 }
 
 // A node whose acquisition was never acknowledged is given back too, and
@@ -364,3 +364,6 @@ var wantErr = tests.WantErr
 
 // fails reports a call without an error.
 var fails = tests.Fails
+
+// got returns the records of an answer that has to come.
+func got[T any](v T, _ store.Reply, err error) T { return must(v, err) }

@@ -233,7 +233,8 @@ func TestCopiedWhileALeaseIsOpened(t *testing.T) {
 		g.st.onSwap = nil
 		errs := do(ws)
 		w.counter.Add(1)
-		node, g.st.idErr = ws[0].New.Node, errSilent
+		node = ws[0].New.Node
+		g.st.onGet = func([]store.Key) error { return errSilent }
 		return errs
 	}
 	if _, err := g.l.claim.Open(t.Context()); !errors.Is(err, errSilent) {

@@ -33,12 +33,12 @@
 //     had no grant yet takes the node of Options.Node from its holder.
 //   - Give back: the holder seals its generator, and then lowers Until to
 //     the tick after the last one that it used.
-//   - After each swap, and before its use, the lease reads the namespace
-//     and the identity of the store. The grant counts only if the namespace
-//     is active, its generation is the one in which the node was acquired,
-//     and the store has the identity that the namespace names. Until the
-//     first grant of the node has counted, the floor of the namespace must
-//     also be the one that the grant was computed from.
+//   - After each swap, and before its use, the lease reads the namespace.
+//     The grant counts only if the namespace is active, its generation is
+//     the one in which the node was acquired, and the stores that answered
+//     the swap and the read have the identity that the namespace names.
+//     Until the first grant of the node has counted, the floor of the
+//     namespace must also be the one that the grant was computed from.
 //
 // Clocks decide which node is taken and when; they never decide safety.
 // Package internal/claim applies the rules, and has a script for each.

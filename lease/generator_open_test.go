@@ -132,13 +132,13 @@ type lateStore struct {
 	first func()
 }
 
-func (s *lateStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	rs, err := s.Store.Get(ctx, keys)
+func (s *lateStore) Get(ctx context.Context, keys []store.Key) (_ []store.Record, reply store.Reply, _ error) {
+	rs, reply, err := s.Store.Get(ctx, keys)
 	if first := s.first; first != nil {
 		s.first = nil
 		first()
 	}
-	return rs, err
+	return rs, reply, err
 }
 
 // TestGeneratorSecond adopts what another process made in the meantime.
@@ -181,7 +181,7 @@ func (h *heard) String() string {
 	return h.text.String()
 }
 
-func (s *awayStore) Swap(ctx context.Context, w []store.Write) []error {
+func (s *awayStore) Swap(ctx context.Context, w []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	if !s.away.Load() {
 		return s.Store.Swap(ctx, w)
 	}
@@ -189,7 +189,7 @@ func (s *awayStore) Swap(ctx context.Context, w []store.Write) []error {
 	for i := range errs {
 		errs[i] = &store.Failure{Err: errAway, Text: "db: dial 10.0.0.7: connection refused", Public: "db"}
 	}
-	return errs
+	return errs, nil, store.Reply{}
 }
 
 // TestTroubleIsHeard: without a logger slog.Default is told that IDs end

@@ -111,7 +111,7 @@ func attending(t *testing.T) {
 		}, 0, 0, nil, false, true},
 		"no answer": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
-		}, 1, 1, errSilent, false, true},
+		}, 1, 0, errSilent, false, true},
 		"lost, and healed": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				g.st.onSwap = nil
@@ -129,7 +129,7 @@ func attending(t *testing.T) {
 				g.change(store.NamespaceNode, func(r *store.Record) { r.Generation++ })
 				return errs
 			}
-		}, 2, 1, nil, false, false},
+		}, 2, 2, nil, false, false},
 		"lost, since the store was replaced while it was read": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 			_ = g.do(g.l.claim.Next(t.Context()))
@@ -162,7 +162,7 @@ func attending(t *testing.T) {
 				g.l.stopOp()
 				return silent(len(ws))
 			}
-		}, 1, 1, nil, false, true},
+		}, 1, 0, nil, false, true},
 		"interrupted, and replaced": {func(g *stage) {
 			g.st.onSwap = func(ws []store.Write,
 				_ func([]store.Write) []error,
@@ -187,7 +187,7 @@ func attending(t *testing.T) {
 			t.Errorf("%s: the trouble is %v, not %v", name, g.l.trouble, c.want)
 		}
 		if g.st.swaps != c.swaps || g.st.asked != c.asked {
-			t.Errorf("%s: %d writes, and asked %d times for the identity, not %d and %d",
+			t.Errorf("%s: %d writes, and read the namespace %d times, not %d and %d",
 				name, g.st.swaps, g.st.asked, c.swaps, c.asked)
 		}
 		if (g.l.life.Err() != nil) != c.ended || (g.l.use.cur != nil) != c.healed {
@@ -210,7 +210,7 @@ func attending(t *testing.T) {
 	// A success is one, though another call wanted the store.
 	g = holding(t)
 	p = g.pace()
-	g.st.onIdentity = func() { g.l.stopOp() }
+	g.st.onNamespace = func() { g.l.stopOp() }
 	g.l.trouble = errSilent
 	g.l.attend()
 	if g.l.trouble != nil || g.l.pace.renewed != p.now {
@@ -425,7 +425,7 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 		r := g.record(5)
 		old := r.Nonce
 		r.Nonce, r.Revision = "another", revision
-		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0])
+		must(store.Put(t.Context(), g.st.Memory, store.Write{Old: old, New: r}))
 		g.l.attend()
 		if len(steps) < 2 || steps[0] != "sealed" ||
 			slices.Contains(steps, "the store was rolled back") != (revision == 0) {

@@ -164,7 +164,19 @@ func TestRollbackHeals(t *testing.T) {
 // serverTime is a store with a clock of its own.
 type serverTime struct{ store.Store }
 
-func (serverTime) Now(context.Context) (time.Time, error) { return time.Now(), nil }
+func (s serverTime) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	rs, reply, err := s.Store.Get(ctx, keys)
+	reply.Now = time.Now()
+	return rs, reply, err
+}
+
+func (s serverTime) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) ([]error, []store.Record, store.Reply) {
+	errs, rs, reply := s.Store.Swap(ctx, writes, then...)
+	reply.Now = time.Now()
+	return errs, rs, reply
+}
 
 // TestSkewAfterStepBack: what is held against the store's clock is the
 // clock that stamps IDs, which does not go back as long as it is off by

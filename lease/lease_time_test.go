@@ -48,20 +48,22 @@ type outage struct {
 
 var errAway = errors.New("away")
 
-func (o *outage) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (o *outage) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if o.away.Load() {
-		return nil, errAway
+		return nil, store.Reply{}, errAway
 	}
 	return o.Store.Get(ctx, keys)
 }
 
-func (o *outage) Swap(ctx context.Context, writes []store.Write) []error {
+func (o *outage) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	if o.away.Load() {
 		errs := make([]error, len(writes))
 		for i := range errs {
 			errs[i] = errAway
 		}
-		return errs
+		return errs, nil, store.Reply{}
 	}
 	return o.Store.Swap(ctx, writes)
 }

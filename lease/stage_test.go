@@ -23,41 +23,44 @@ import (
 type scripted struct {
 	*store.Memory
 	id          string
-	idErr       error
 	onGet       func(keys []store.Key) error
 	onSwap      func(writes []store.Write, do func([]store.Write) []error) []error
-	onIdentity  func() // when it has answered
+	onNamespace func() // when it was read
 	gets, swaps int
-	asked       int // for its identity
+	asked       int // for the namespace
 }
 
-func (s *scripted) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *scripted) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if s.gets++; s.gets > 1000 {
 		panic("the store was asked a thousand times") // a loop that has no end
 	}
 	if s.onGet != nil {
 		if err := s.onGet(keys); err != nil {
-			return nil, err
+			return nil, store.Reply{}, err
 		}
 	}
-	return s.Memory.Get(ctx, keys)
+	rs, _, err := s.Memory.Get(ctx, keys)
+	if keys[0].Node == store.NamespaceNode {
+		s.asked++
+		if s.onNamespace != nil {
+			s.onNamespace()
+		}
+	}
+	return rs, store.Reply{Identity: s.id}, err
 }
 
-func (s *scripted) Swap(ctx context.Context, writes []store.Write) []error {
+func (s *scripted) Swap(
+	_ context.Context, writes []store.Write, _ ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	s.swaps++
-	do := func(ws []store.Write) []error { return s.Memory.Swap(context.Background(), ws) }
+	do := func(ws []store.Write) []error {
+		errs, _, _ := s.Memory.Swap(context.Background(), ws)
+		return errs
+	}
 	if s.onSwap != nil {
-		return s.onSwap(writes, do)
+		return s.onSwap(writes, do), nil, store.Reply{Identity: s.id}
 	}
-	return do(writes)
-}
-
-func (s *scripted) Identity(context.Context, string) (string, error) {
-	s.asked++
-	if s.onIdentity != nil {
-		defer s.onIdentity()
-	}
-	return s.id, s.idErr
+	return do(writes), nil, store.Reply{Identity: s.id}
 }
 
 // Suspect gives the stage's store another identity.
@@ -147,7 +150,7 @@ func (g *stage) must(err error) {
 
 func (g *stage) record(node int64) store.Record {
 	g.Helper()
-	rs, err := g.st.Memory.Get(g.Context(), []store.Key{{Namespace: "n", Node: node}})
+	rs, _, err := g.st.Memory.Get(g.Context(), []store.Key{{Namespace: "n", Node: node}})
 	g.must(err)
 	return rs[0]
 }
@@ -159,7 +162,7 @@ func (g *stage) change(node int64, f func(*store.Record)) {
 	old := r.Nonce
 	r.Nonce = old + "+"
 	f(&r)
-	g.must(g.st.Memory.Swap(g.Context(), []store.Write{{Old: old, New: r}})[0])
+	must(store.Put(g.Context(), g.st.Memory, store.Write{Old: old, New: r}))
 }
 
 // tick returns the tick of a time.

@@ -64,7 +64,7 @@ func TestErrorsQuoteWhatAStoreHas(t *testing.T) {
 		} else {
 			r.Nonce = "m"
 		}
-		noError(t, errors.Join(st.Swap(t.Context(), []store.Write{{Old: old, New: r}})...))
+		must(store.Put(t.Context(), st, store.Write{Old: old, New: r}))
 		node := int64(0)
 		for _, o := range []*lease.Options{{}, {Node: &node, Guard: true}} {
 			_, err := lease.Open(t.Context(), st, "default", s, o)

@@ -12,36 +12,39 @@ import (
 // List implements [store.Store]. It reads pages of 500 records.
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) (out []store.Record, err error) {
+) (out []store.Record, reply store.Reply, err error) {
 	low, high := "["+store.NodeText(nodes.From), "("+store.NodeText(nodes.Until)
 	for {
 		page := min(chunk, limit-len(out))
 		a, err := s.runRead(ctx, namespace, "range", low, high, strconv.Itoa(page))
+		if err == nil {
+			err = reply.Join(a.told())
+		}
 		if err != nil {
-			return nil, err
+			return nil, reply, err
 		}
 		if len(a.body) < 2 {
-			return nil, s.explainError(namespace, errShort)
+			return nil, reply, s.explainError(namespace, errShort)
 		}
 		members, err := a.body[1].AsStrSlice()
 		if err != nil {
-			return nil, s.explainError(namespace, err)
+			return nil, reply, s.explainError(namespace, err)
 		}
 		for i, m := range members {
 			node, err := store.ParseNodeText(m)
 			if err != nil {
-				return nil, s.explainError(namespace, err)
+				return nil, reply, s.explainError(namespace, err)
 			}
-			r, err := a.decodeRecord(i, store.Key{Namespace: namespace, Node: node})
+			r, err := a.decodeRecord(0, i, store.Key{Namespace: namespace, Node: node})
 			if err != nil {
-				return nil, err
+				return nil, reply, err
 			}
 			if r.Nonce != "" {
 				out = append(out, r)
 			}
 		}
 		if len(members) < page || len(out) == limit {
-			return out, nil
+			return out, reply, nil
 		}
 		low = "(" + members[len(members)-1]
 	}
@@ -49,18 +52,21 @@ func (s *Store) List(
 
 // Heads implements [store.Store]. It reads the set of all namespaces that
 // ever had a record.
-func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
+func (s *Store) Heads(ctx context.Context) (out []store.Record, reply store.Reply, err error) {
 	names, err := s.listNames(ctx)
 	if err != nil {
-		return nil, err
+		return nil, reply, err
 	}
 	var keys []store.Key
 	for _, n := range names {
 		keys = append(keys,
 			store.Key{Namespace: n, Node: store.SequenceNode}, store.Key{Namespace: n, Node: store.NamespaceNode})
 	}
-	out, err = s.Get(ctx, keys)
-	return slices.DeleteFunc(out, func(r store.Record) bool { return r.Nonce == "" }), err
+	if out, _, err = s.Get(ctx, keys); err != nil {
+		return nil, reply, err
+	}
+	whole, err := s.runRead(ctx, listName, "get", store.NodeText(0))
+	return slices.DeleteFunc(out, func(r store.Record) bool { return r.Nonce == "" }), whole.told(), err
 }
 
 // listNames returns the list of all namespaces that were ever written to,

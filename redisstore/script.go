@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -42,15 +43,19 @@ func newScript(file string) script {
 type reply struct {
 	id   string // the name of the data
 	run  string // of the server's process
+	now  time.Time
 	body []rueidis.RedisMessage
 }
 
 var errShort = errors.New("a script answered with fewer values than it should: something between here and the " +
 	"server changes answers")
 
-// decodeRecord decodes the i-th record of an answer.
-func (a reply) decodeRecord(i int, k store.Key) (store.Record, error) {
-	values, err := a.body[0].ToArray()
+// decodeRecord decodes the i-th record of a part of an answer.
+func (a reply) decodeRecord(part, i int, k store.Key) (store.Record, error) {
+	if part >= len(a.body) {
+		return store.Record{}, errShort
+	}
+	values, err := a.body[part].ToArray()
 	if err != nil || i >= len(values) {
 		return store.Record{}, fmt.Errorf("redisstore: namespace %q: %w", k.Namespace, errShort)
 	}
@@ -99,13 +104,20 @@ func parse(res rueidis.RedisResult) (a reply, err error) {
 	if err != nil {
 		return a, err
 	}
-	if len(all) < 3 {
+	if len(all) < 4 {
 		return a, errShort
 	}
 	id, err := all[0].ToString()
 	run, failed := all[1].ToString()
-	return reply{id, run, all[2:]}, cmp.Or(err, failed)
+	a = reply{id: id, run: run, body: all[3:]}
+	if at, err := all[2].AsIntSlice(); err == nil && len(at) == 2 { // else the user may not ask for it
+		a.now = time.Unix(at[0], at[1]*1000)
+	}
+	return a, cmp.Or(err, failed)
 }
+
+// told is the answer as the contract has it.
+func (a reply) told() store.Reply { return store.Reply{Identity: "redis:" + a.id, Now: a.now} }
 
 // buildCall builds the command that runs a script, with its text if the
 // server does not know it.

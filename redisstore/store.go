@@ -114,9 +114,10 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 const chunk = 500
 
 // Get implements [store.Store].
-func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *Store) Get(ctx context.Context, keys []store.Key) (_ []store.Record, told store.Reply, _ error) {
 	out := make([]store.Record, len(keys))
 	for namespace, at := range byNamespace(keys, func(k store.Key) string { return k.Namespace }) {
+		told = store.Reply{}
 		for len(at) > 0 {
 			n := min(chunk, len(at))
 			args := []string{"get"}
@@ -124,18 +125,21 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 				args = append(args, store.NodeText(keys[i].Node))
 			}
 			a, err := s.runRead(ctx, namespace, args...)
+			if err == nil {
+				err = told.Join(a.told())
+			}
 			if err != nil {
-				return nil, err
+				return nil, store.Reply{}, err
 			}
 			for j, i := range at[:n] {
-				if out[i], err = a.decodeRecord(j, keys[i]); err != nil {
-					return nil, err
+				if out[i], err = a.decodeRecord(0, j, keys[i]); err != nil {
+					return nil, store.Reply{}, err
 				}
 			}
 			at = at[n:]
 		}
 	}
-	return out, nil
+	return out, told, nil
 }
 
 // byNamespace groups the places of a slice.
@@ -148,23 +152,18 @@ func byNamespace[T any](of []T, namespace func(T) string) map[string][]int {
 	return out
 }
 
-// Identity implements [store.Store]. In a cluster each namespace has its
-// own; the whole store has the identity of the server with the set of
-// namespaces. It returns the answer of the script that was started last, so
-// it costs no round trip after a swap.
-func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
-	namespace = cmp.Or(namespace, listName)
+// dataOf returns the name of a namespace's data, as the script that was
+// started last told it. In a cluster each namespace has its own; the whole
+// store has the name of the server with the set of namespaces.
+func (s *Store) dataOf(ctx context.Context, namespace string) (string, error) {
 	s.mu.Lock()
 	last := s.seen[namespace]
 	s.mu.Unlock()
-	if last.id == "" {
-		a, err := s.runRead(ctx, namespace, "get", store.NodeText(0))
-		if err != nil {
-			return "", err
-		}
-		last.id = a.id
+	if last.id != "" {
+		return last.id, nil
 	}
-	return "redis:" + last.id, nil
+	a, err := s.runRead(ctx, namespace, "get", store.NodeText(0))
+	return a.id, err
 }
 
 // Suspect implements [store.Store], one namespace after the other: until it
@@ -192,21 +191,6 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		}
 	}
 	return nil
-}
-
-// Now implements [store.Store]. In a cluster it is the time of any of its
-// servers.
-func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	ctx, cancel := limit(ctx, answerTimeout)
-	defer cancel()
-	t, err := s.client.Do(ctx, s.client.B().Time().Build().ToRetryable()).AsIntSlice()
-	if err == nil && len(t) != 2 {
-		err = fmt.Errorf("TIME answered %v", t)
-	}
-	if err != nil {
-		return time.Time{}, failure("redisstore", err)
-	}
-	return time.Unix(t[0], t[1]*1000), nil
 }
 
 // limit ends a call after a while.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,10 +19,12 @@ import (
 // server that may do it; see the package comment. Writes of a namespace go
 // together, up to 500 in an atomic script. A result is nil only after the
 // acknowledgements that [Options] requires.
-func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
+func (s *Store) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) (_ []error, read []store.Record, told store.Reply) {
 	errs := make([]error, len(writes))
 	if err := store.Check(writes); err != nil {
-		return slices.Repeat([]error{err}, len(writes))
+		return slices.Repeat([]error{err}, len(writes)), nil, told
 	}
 	for namespace, at := range byNamespace(writes, func(w store.Write) string { return w.New.Namespace }) {
 		if err := s.registerNamespace(ctx, namespace); err != nil {
@@ -30,9 +33,9 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 			}
 			continue
 		}
-		s.swapNamespace(ctx, namespace, writes, at, errs)
+		read, told = s.swapNamespace(ctx, namespace, writes, at, then, errs)
 	}
-	return errs
+	return errs, read, told
 }
 
 // registerNamespace puts a namespace on the list before its first record,
@@ -48,11 +51,11 @@ func (s *Store) registerNamespace(ctx context.Context, namespace string) error {
 	if done != "" && done == id {
 		return nil
 	}
-	id, err := s.Identity(ctx, namespace)
+	id, err := s.dataOf(ctx, namespace)
 	if err != nil {
 		return err
 	}
-	if _, err := s.Identity(ctx, listName); err != nil { // looks at the server of the list
+	if _, err := s.dataOf(ctx, listName); err != nil { // looks at the server of the list
 		return err
 	}
 	results, err := s.commitCommands(ctx, listName, func(bool) []rueidis.Completed {
@@ -62,7 +65,7 @@ func (s *Store) registerNamespace(ctx context.Context, namespace string) error {
 		return s.explainError(namespace, fmt.Errorf("putting it on the list of namespaces: %w", advise(err)))
 	}
 	s.mu.Lock()
-	s.names[namespace] = id[len("redis:"):]
+	s.names[namespace] = id
 	s.mu.Unlock()
 	return nil
 }
@@ -72,13 +75,22 @@ const listName = "@"
 
 func (s *Store) namespaces() string { return s.opts.Prefix + ":{" + listName + "}:namespaces" }
 
-// swapNamespace writes one namespace: the writes at those places.
-func (s *Store) swapNamespace(ctx context.Context, namespace string, writes []store.Write, at []int, errs []error) {
+// swapNamespace writes one namespace: the writes at those places. A single
+// script also reads then.
+func (s *Store) swapNamespace(
+	ctx context.Context, namespace string, writes []store.Write, at []int, then []store.Key, errs []error,
+) (read []store.Record, told store.Reply) {
 	parts := slices.Collect(slices.Chunk(at, chunk))
+	if len(parts) > 1 {
+		then = nil
+	}
 	started := s.calls.Add(1)
 	results, unacknowledged := s.commitCommands(ctx, namespace, func(known bool) (cmds []rueidis.Completed) {
 		for _, part := range parts {
-			args := make([]string, 0, 3*len(part))
+			args := append(make([]string, 0, 1+len(then)+3*len(part)), strconv.Itoa(len(then)))
+			for _, k := range then {
+				args = append(args, store.NodeText(k.Node))
+			}
 			for _, i := range part {
 				w, old := writes[i], ""
 				if w.Old != "" {
@@ -91,14 +103,23 @@ func (s *Store) swapNamespace(ctx context.Context, namespace string, writes []st
 		return cmds
 	})
 	for i, part := range parts {
-		s.setResults(ctx, namespace, started, results[i], unacknowledged, part, errs)
+		a := s.setResults(ctx, namespace, started, results[i], unacknowledged, part, errs, &told)
+		for j, k := range then {
+			r, err := a.decodeRecord(1, j, k)
+			if err != nil {
+				return nil, told // the caller reads it, and gets the error
+			}
+			read = append(read, r)
+		}
 	}
+	return read, told
 }
 
-// setResults sets the results of one script, of the writes at those places.
+// setResults sets the results of one script, of the writes at those
+// places, and returns its answer.
 func (s *Store) setResults(ctx context.Context, namespace string, started uint64, res rueidis.RedisResult,
-	unacknowledged error, part []int, errs []error,
-) {
+	unacknowledged error, part []int, errs []error, told *store.Reply,
+) reply {
 	var done string
 	a, err := parse(res)
 	if err == nil {
@@ -108,7 +129,7 @@ func (s *Store) setResults(ctx context.Context, namespace string, started uint64
 		err = errShort
 	}
 	if err == nil {
-		err = s.noteReply(ctx, namespace, started, a)
+		err = cmp.Or(s.noteReply(ctx, namespace, started, a), told.Join(a.told()))
 	}
 	for j, i := range part {
 		switch {
@@ -120,6 +141,7 @@ func (s *Store) setResults(ctx context.Context, namespace string, started uint64
 			errs[i] = s.explainError(namespace, unacknowledged)
 		}
 	}
+	return a
 }
 
 // commitCommands sends commands of one namespace and waits for the

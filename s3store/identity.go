@@ -26,7 +26,7 @@ func (s *Store) makeIdentity(ctx context.Context) error {
 	if s.tried.Load() {
 		return nil
 	}
-	if _, err := s.Identity(ctx, ""); err != nil {
+	if _, err := s.ask(ctx); err != nil {
 		return err
 	}
 	for _, tag := range []string{"", `"00000000000000000000000000000000"`} {
@@ -45,19 +45,27 @@ func (s *Store) makeIdentity(ctx context.Context) error {
 	return nil
 }
 
-// Identity implements [store.Store]: one for all namespaces.
-func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
+// ask returns who the store is, for all namespaces. Its time can be off by
+// half a second and the duration of a request.
+func (s *Store) ask(ctx context.Context) (told store.Reply, _ error) {
 	for {
 		o, err := s.getObject(ctx, s.idName())
-		if err != nil || o.tag != "" {
-			return o.identity(), err
+		if err != nil {
+			return told, err
+		}
+		if o.tag != "" {
+			if told.Identity = o.identity(); !o.now.IsZero() {
+				told.Now = o.now.Add(time.Second / 2)
+			}
+			s.told.Store(&told)
+			return told, nil
 		}
 		if s.looks {
-			return "", fmt.Errorf("s3store: bucket %q: no program has used the prefix %q: %w", s.bucket, s.prefix,
+			return told, fmt.Errorf("s3store: bucket %q: no program has used the prefix %q: %w", s.bucket, s.prefix,
 				store.ErrReadOnly)
 		}
 		if err := s.putObject(ctx, s.idName(), rand.Text(), ""); err != nil && !refused(err) {
-			return "", s.explainError(err)
+			return told, s.explainError(err)
 		}
 	}
 }
@@ -79,16 +87,6 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 			return s.explainError(err)
 		}
 	}
-}
-
-// Now implements [store.Store]. It can be off by half a second and the
-// duration of a request.
-func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	o, err := s.getObject(ctx, s.idName())
-	if err != nil || o.now.IsZero() {
-		return time.Time{}, err
-	}
-	return o.now.Add(time.Second / 2), nil
 }
 
 // objectName is the name of a record's object: its namespace, escaped, and

@@ -79,8 +79,9 @@ type Store struct {
 	bucket  string
 	prefix  string
 	timeout time.Duration
-	looks   bool        // Options.ReadOnly
-	tried   atomic.Bool // the server compares
+	looks   bool                        // Options.ReadOnly
+	tried   atomic.Bool                 // the server compares
+	told    atomic.Pointer[store.Reply] // to the last question for the identity
 }
 
 // parallel is how many requests are under way at once.
@@ -127,18 +128,26 @@ func each(n int, do func(int)) {
 	wg.Wait()
 }
 
-// Get implements [store.Store]. Each key takes a request.
-func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+// Get implements [store.Store]. Each key takes a request, and the identity
+// another one.
+func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if err := s.makeIdentity(ctx); err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
 	return s.getAll(ctx, keys)
 }
 
-func (s *Store) getAll(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	records, errs := make([]store.Record, len(keys)), make([]error, len(keys))
-	each(len(keys), func(i int) { records[i], _, errs[i] = s.readRecord(ctx, keys[i]) })
-	return records, errors.Join(errs...)
+// getAll gets records, and the identity at the same time.
+func (s *Store) getAll(ctx context.Context, keys []store.Key) (_ []store.Record, told store.Reply, _ error) {
+	records, errs := make([]store.Record, len(keys)), make([]error, len(keys)+1)
+	each(len(errs), func(i int) {
+		if i == len(keys) {
+			told, errs[i] = s.ask(ctx)
+			return
+		}
+		records[i], _, errs[i] = s.readRecord(ctx, keys[i])
+	})
+	return records, told, errors.Join(errs...)
 }
 
 // readRecord gets one record, and the entity tag of its object.
@@ -203,9 +212,9 @@ func answered(err error, code int) bool {
 // List implements [store.Store].
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	if err := s.makeIdentity(ctx); err != nil || nodes.From >= nodes.Until {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
 	from := s.objectName(store.Key{Namespace: namespace, Node: nodes.From})
 	folder := from[:strings.LastIndexByte(from, '/')+1]
@@ -224,15 +233,15 @@ func (s *Store) List(
 		return len(keys) < limit, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
 	return s.getAll(ctx, keys)
 }
 
 // Heads implements [store.Store].
-func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
+func (s *Store) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
 	if err := s.makeIdentity(ctx); err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
 	var keys []store.Key
 	err := s.eachName(ctx, s.prefix, "/", "", func(name string) (bool, error) {
@@ -242,12 +251,12 @@ func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
 		return true, err
 	})
 	if err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
-	heads, err := s.getAll(ctx, keys)
+	heads, told, err := s.getAll(ctx, keys)
 	heads = slices.DeleteFunc(heads, func(r store.Record) bool { return r.Nonce == "" })
 	slices.SortFunc(heads, func(a, b store.Record) int { return cmp.Compare(a.Namespace, b.Namespace) })
-	return heads, err
+	return heads, told, err
 }
 
 // eachName calls do with the names that begin with a prefix, in their
@@ -289,7 +298,9 @@ func (s *Store) eachName(ctx context.Context, prefix, delimiter, after string, d
 }
 
 // Swap implements [store.Store]. Each write takes two requests.
-func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
+func (s *Store) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) (_ []error, _ []store.Record, told store.Reply) {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)
 	if s.looks {
@@ -298,12 +309,15 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	if err == nil {
 		err = s.makeIdentity(ctx)
 	}
+	if err == nil {
+		told.Identity = s.told.Load().Identity
+	}
 	each(len(writes), func(i int) {
 		if errs[i] = err; err == nil {
 			errs[i] = s.swapRecord(ctx, writes[i])
 		}
 	})
-	return errs
+	return errs, nil, told
 }
 
 // pause lets other writers of the same record finish.

@@ -100,7 +100,7 @@ func TestDenseGivesBack(t *testing.T) {
 			<-entered
 			through <- struct{}{}
 			<-entered
-			if _, err := store.Add(t.Context(), st.Store, addition(st, t, 5)); err != nil {
+			if _, _, err := store.Add(t.Context(), st.Store, addition(st, t, 5)); err != nil {
 				t.Error(err)
 			}
 			through <- struct{}{}
@@ -131,7 +131,7 @@ func TestDenseGivesBack(t *testing.T) {
 		}, 21},
 		"the store went back": {func(t *testing.T, st *shaky, s *Sequence) {
 			was := st.record(t, name)
-			id, _ := st.Identity(t.Context(), "")
+			id, _ := store.Identity(t.Context(), st, "")
 			st.become(id) // the one that sees a loss
 			reserve(t, s, 10, 1)
 			synctest.Wait()
@@ -170,7 +170,7 @@ func TestDenseGivesBack(t *testing.T) {
 // deaf is a store that goes on when a call was given up.
 type deaf struct{ *shaky }
 
-func (d deaf) Add(ctx context.Context, a store.Addition) (store.Record, error) {
+func (d deaf) Add(ctx context.Context, a store.Addition) (store.Record, store.Reply, error) {
 	return d.shaky.Add(context.WithoutCancel(ctx), a)
 }
 

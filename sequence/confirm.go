@@ -44,11 +44,7 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 		if err := s.liveError(); err != nil {
 			return false, err
 		}
-		id, err := st.Identity(ctx, s.record.Namespace)
-		if err != nil {
-			return false, fmt.Errorf("sequence %q: %w", name, err)
-		}
-		return true, s.confirmState(ctx, st, id, c.firstFree(*s))
+		return true, s.confirmState(ctx, c.firstFree(*s))
 	})
 }
 
@@ -87,14 +83,14 @@ func (c Confirmation) firstFree(s state) int64 {
 // confirmState raises the end of the given numbers, and accepts the present
 // store. Programs tell a confirmation from a record that was put back,
 // because it counts up, and is never before the present time.
-func (s *state) confirmState(ctx context.Context, st store.Store, identity string, floor int64) error {
+func (s *state) confirmState(ctx context.Context, floor int64) error {
 	w := world.From(ctx)
 	if s.Pattern == "" {
 		s.record.From = max(s.record.From, floor)
-	} else if err := s.confirmPeriods(ctx, st, floor); err != nil {
+	} else if err := s.confirmPeriods(ctx, floor); err != nil {
 		return err
 	}
-	s.Identity = identity
+	s.Identity = s.told.Identity
 	s.Confirmed = max(s.Confirmed+1, w.Now().UnixMilli())
 	s.record.Generation = max(s.record.Generation, s.Confirmed)
 	return nil
@@ -103,17 +99,13 @@ func (s *state) confirmState(ctx context.Context, st store.Store, identity strin
 // confirmPeriods closes the periods that were over an hour ago. The open
 // ones begin at the floor, up to the one after the period of a clock that
 // is a day ahead.
-func (s *state) confirmPeriods(ctx context.Context, st store.Store, floor int64) error {
+func (s *state) confirmPeriods(ctx context.Context, floor int64) error {
 	c, err := s.calendar()
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", s.name, err)
 	}
 	now := world.From(ctx).Now()
-	at, err := st.Now(ctx)
-	if err != nil {
-		return fmt.Errorf("sequence %q: asking the store for its time: %w", s.name, err)
-	}
-	if off := now.Sub(at); !at.IsZero() && off.Abs() > clockBehind {
+	if off := now.Sub(s.told.Now); !s.told.Now.IsZero() && off.Abs() > clockBehind {
 		return fmt.Errorf("sequence %q: this clock and the store's differ by %v, so it is not certain which "+
 			"period it is: set them right, and confirm again (%w)", s.name, off.Round(time.Second), lease.ErrRefused)
 	}

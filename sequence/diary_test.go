@@ -108,14 +108,14 @@ func (j *diary) refuses(s *Dated, kind error) error {
 // record returns the record of a period.
 func (j *diary) record(period int64) store.Record {
 	j.Helper()
-	rs := must(j.st.Store.Get(j.ctx, []store.Key{periodKey(name, period)}))
+	rs := got(j.st.Store.Get(j.ctx, []store.Key{periodKey(name, period)}))
 	return rs[0]
 }
 
 // puts makes the record of a period what it was, as a backup does.
 func (j *diary) puts(r store.Record) {
 	j.Helper()
-	noError(j, j.st.Store.Swap(j.ctx, []store.Write{{Old: j.record(r.Node).Nonce, New: r}})[0])
+	must(store.Put(j.ctx, j.st.Store, store.Write{Old: j.record(r.Node).Nonce, New: r}))
 }
 
 func (j *diary) confirms(c Confirmation) {

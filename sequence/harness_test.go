@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -58,34 +59,39 @@ func (s *shaky) call(op string, do func()) error {
 	return nil
 }
 
-func (s *shaky) Get(ctx context.Context, keys []store.Key) (rs []store.Record, err error) {
-	failed := s.call("get", func() { rs, err = s.at().Get(ctx, keys) })
-	return rs, errors.Join(failed, err)
+func (s *shaky) Get(ctx context.Context, keys []store.Key) (rs []store.Record, reply store.Reply, err error) {
+	failed := s.call("get", func() { rs, reply, err = s.at().Get(ctx, keys) })
+	return rs, s.named(reply), errors.Join(failed, err)
 }
 
-func (s *shaky) Swap(ctx context.Context, writes []store.Write) (errs []error) {
-	if failed := s.call("swap", func() { errs = s.at().Swap(ctx, writes) }); failed != nil {
-		return []error{failed}
+func (s *shaky) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) (errs []error, _ []store.Record, reply store.Reply) {
+	if failed := s.call("swap", func() { errs, _, reply = s.at().Swap(ctx, writes) }); failed != nil {
+		return []error{failed}, nil, reply
 	}
-	return errs
+	return errs, nil, s.named(reply)
 }
 
-func (s *shaky) Add(ctx context.Context, a store.Addition) (r store.Record, err error) {
-	failed := s.call("add", func() { r, err = store.Add(ctx, s.at(), a) })
+func (s *shaky) Add(ctx context.Context, a store.Addition) (r store.Record, reply store.Reply, err error) {
+	failed := s.call("add", func() { r, reply, err = store.Add(ctx, s.at(), a) })
 	if failed != nil {
-		return store.Record{}, failed
+		return store.Record{}, reply, failed
 	}
-	return r, err
+	return r, s.named(reply), err
 }
 
-func (s *shaky) Identity(ctx context.Context, namespace string) (id string, err error) {
-	failed := s.call("identity", func() { id, err = s.at().Identity(ctx, namespace) })
+func (s *shaky) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
+	rs, reply, err := s.at().Heads(ctx)
+	return rs, s.named(reply), err
+}
+
+// named is a reply with the identity that the store became.
+func (s *shaky) named(r store.Reply) store.Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.id != "" {
-		id = s.id
-	}
-	return id, errors.Join(failed, err)
+	r.Identity = cmp.Or(s.id, r.Identity)
+	return r
 }
 
 func (s *shaky) Suspect(ctx context.Context, identity string) (err error) {
@@ -178,7 +184,7 @@ func always(op string, err error) func(string) error {
 // record returns the record of a sequence.
 func (s *shaky) record(t testing.TB, name string) store.Record {
 	t.Helper()
-	rs := must(s.Store.Get(t.Context(), []store.Key{keyOf(name)}))
+	rs := got(s.Store.Get(t.Context(), []store.Key{keyOf(name)}))
 	return rs[0]
 }
 
@@ -186,7 +192,7 @@ func (s *shaky) record(t testing.TB, name string) store.Record {
 func (s *shaky) put(t testing.TB, r store.Record) {
 	t.Helper()
 	old := s.record(t, r.Namespace[1:])
-	noError(t, s.Store.Swap(t.Context(), []store.Write{{Old: old.Nonce, New: r}})[0])
+	must(store.Put(t.Context(), s.Store, store.Write{Old: old.Nonce, New: r}))
 }
 
 const name = "orders"
@@ -236,11 +242,13 @@ func refused(t testing.TB, s *Sequence, kind error) error {
 // listless is a store whose lists fail.
 type listless struct{ store.Store }
 
-func (listless) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, error) {
-	return nil, errFault
+func (listless) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, store.Reply, error) {
+	return nil, store.Reply{}, errFault
 }
 
-func (listless) Heads(context.Context) ([]store.Record, error) { return nil, errFault }
+func (listless) Heads(context.Context) ([]store.Record, store.Reply, error) {
+	return nil, store.Reply{}, errFault
+}
 
 func openAny(t testing.TB, all ...*shaky) *Sequence {
 	t.Helper()
@@ -295,3 +303,6 @@ func wantErr(t testing.TB, err, kind error, format string, args ...any) {
 		t.Errorf(format+": %v, want %v", append(args, err, kind)...)
 	}
 }
+
+// got returns the records of an answer that has to come.
+func got[T any](v T, _ store.Reply, err error) T { return must(v, err) }

@@ -93,7 +93,7 @@ func begin(ctx context.Context, st store.Store, name string, period, from int64)
 		r.Nonce, r.From = w.Text(), from
 		r.Revision++
 		r.At = w.Now().UnixMilli()
-		if err = st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err == nil {
+		if _, err = store.Put(ctx, st, store.Write{Old: old, New: r}); err == nil {
 			return nil
 		}
 		if !errors.Is(err, store.ErrLost) {

@@ -124,7 +124,7 @@ func TestImportRefuses(t *testing.T) {
 		if err := Import(t.Context(), st, c.name, c.d, c.last); !errors.Is(err, c.want) {
 			t.Errorf("%s, %+v, %v: %v, want %v", c.name, c.d, c.last, err, c.want)
 		}
-		if heads, err := st.Heads(t.Context()); err != nil || len(heads) > 0 {
+		if heads, _, err := st.Heads(t.Context()); err != nil || len(heads) > 0 {
 			t.Errorf("%+v was written: %v", heads, err)
 		}
 	}

@@ -23,7 +23,7 @@ func (s *source) rereadUsable(ctx context.Context) error {
 		}
 		back := s.wentBack(now)
 		if back {
-			if err := s.requireConfirmation(ctx, now.counter.Revision); err != nil {
+			if now.told, err = s.requireConfirmation(ctx, now.counter.Revision, now.told); err != nil {
 				return err
 			}
 		}
@@ -52,8 +52,8 @@ func (s *source) wentBack(now state) bool {
 // gives the whole store another identity if the revision of a record is
 // below the last take's: the store acknowledged this take, and lost it. A
 // lower count alone is no proof, because a copy of this program may have
-// given numbers back.
-func (s *source) requireConfirmation(ctx context.Context, revision int64) error {
+// given numbers back. It returns the reply of the store then: told is old.
+func (s *source) requireConfirmation(ctx context.Context, revision int64, told store.Reply) (store.Reply, error) {
 	s.least.raise(s.lastState.Confirmed + 1)
 	s.kind.dropAhead()
 	s.mu.Lock()
@@ -63,53 +63,53 @@ func (s *source) requireConfirmation(ctx context.Context, revision int64) error 
 	}
 	s.mu.Unlock()
 	if !lost {
-		return nil
+		return told, nil
 	}
-	if err := s.store.Suspect(ctx, s.lastState.Identity); err != nil {
-		return fmt.Errorf("sequence %q: giving the store another identity: %w", s.name, err)
+	err := s.store.Suspect(ctx, s.lastState.Identity)
+	if err == nil {
+		told, err = store.Ask(ctx, s.store, keyOf(s.name).Namespace)
 	}
-	return nil
+	if err != nil {
+		return told, fmt.Errorf("sequence %q: giving the store another identity: %w", s.name, err)
+	}
+	return told, nil
 }
 
 // checkRecord returns the reason to refuse a record that was read or taken.
 // It is a [store.ErrLost] if numbers were skipped, as the definition may
 // say: then the record is another one.
 func (s *source) checkRecord(ctx context.Context, now state, back bool) error {
-	id, err := s.store.Identity(ctx, now.record.Namespace)
-	if err != nil {
-		return fmt.Errorf("sequence %q: %w", s.name, err)
-	}
-	same, less := store.Compare(id, now.Identity)
+	same, less := store.Compare(now.told.Identity, now.Identity)
 	moved := !same || less
 	switch {
 	case !back && (!moved || now.AfterFailover == Trust):
 		return nil
 	case now.AfterFailover > 0:
-		return s.skipNumbers(ctx, now, id)
+		return s.skipNumbers(ctx, now)
 	}
-	return s.rolledBack(now, id, back)
+	return s.rolledBack(now, back)
 }
 
 // skipNumbers leaves numbers out, once for all programs: the others find
 // the sequence confirmed.
-func (s *source) skipNumbers(ctx context.Context, now state, id string) error {
+func (s *source) skipNumbers(ctx context.Context, now state) error {
 	from, open, err := now.firstUntaken(ctx, s.store)
 	if err != nil {
 		return err
 	}
 	from = max(from, s.kind.tookSince(open))
-	if err := now.confirmState(ctx, s.store, id, plus(from, now.AfterFailover)); err != nil {
+	if err := now.confirmState(ctx, plus(from, now.AfterFailover)); err != nil {
 		return err
 	}
 	if _, err := now.writeState(ctx, s.store); err != nil {
 		return err
 	}
 	s.log.Warn("the store may have lost numbers of a sequence: some are skipped", "sequence", s.name,
-		"skipped", now.AfterFailover, "identity", id)
+		"skipped", now.AfterFailover, "identity", now.Identity)
 	return errSkipped
 }
 
-func (s *source) rolledBack(now state, id string, back bool) error {
+func (s *source) rolledBack(now state, back bool) error {
 	given := ""
 	if s.lastTaken > 0 {
 		given = fmt.Sprintf("; this program knows of numbers up to %d%s", s.lastState.course.numberOf(s.lastTaken-1),
@@ -118,7 +118,7 @@ func (s *source) rolledBack(now state, id string, back bool) error {
 	if back {
 		return now.distrustError("its record is older than one that this program saw" + given)
 	}
-	return now.distrustError(fmt.Sprintf("it says that it is %q, and was %q", id, now.Identity) + given)
+	return now.distrustError(fmt.Sprintf("it says that it is %q, and was %q", now.told.Identity, now.Identity) + given)
 }
 
 func (s state) distrustError(why string) error {

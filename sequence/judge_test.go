@@ -76,15 +76,15 @@ func TestLostTakeIsToldToAll(t *testing.T) {
 		expect(t, s, 1)
 		was := st.record(t, name)
 		lost(st, s)
-		before, _ := st.Identity(t.Context(), "")
+		before, _ := store.Identity(t.Context(), st, "")
 		st.put(t, was)
 		st.fail(first("suspect", errFault), nil)
 		refused(t, s, ErrRolledBack)
-		after, _ := st.Identity(t.Context(), "")
+		after, _ := store.Identity(t.Context(), st, "")
 		refused(t, s, ErrRolledBack)
 		confirm(t, st, Confirmation{Floor: new(int64(50))})
 		expect(t, s, 50)
-		if id, _ := st.Identity(t.Context(), ""); after == before || id != after {
+		if id, _ := store.Identity(t.Context(), st, ""); after == before || id != after {
 			t.Errorf("%s: the store was %q, then %q, and is %q", what, before, after, id)
 		}
 	}
@@ -98,10 +98,10 @@ func TestReadRecordProvesNoLoss(t *testing.T) {
 	was := st.record(t, name)
 	expect(t, s, 2, 3)
 	other := open(t, st, nil)
-	before, _ := st.Identity(t.Context(), "")
+	before, _ := store.Identity(t.Context(), st, "")
 	st.put(t, was)
 	refused(t, other, ErrRolledBack)
-	if id, _ := st.Identity(t.Context(), ""); id != before {
+	if id, _ := store.Identity(t.Context(), st, ""); id != before {
 		t.Errorf("the store was %q, and is %q", before, id)
 	}
 }
@@ -269,9 +269,9 @@ func TestConfirm(t *testing.T) {
 	if i, err := Show(t.Context(), st, name); err != nil || i.Left != math.MaxInt64%2000-1 {
 		t.Errorf("as many programs as can be counted: %+v, %v", i, err)
 	}
-	st.fail(always("identity", errFault), nil)
+	st.fail(always("get", errFault), nil)
 	wantErr(t, Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}), errFault,
-		"a store that does not say who it is")
+		"a store that does not answer")
 }
 
 // A confirmation counts up, also in the same millisecond and with changes

@@ -23,8 +23,8 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 	return update(ctx, st, name, true, func(s *state) (bool, error) {
 		if s.record.Nonce == "" {
 			s.Definition = full
-			s.Identity, err = st.Identity(ctx, s.record.Namespace)
-			return true, err
+			s.Identity = s.told.Identity
+			return true, nil
 		}
 		revived, different := s.Deleted, s.firstDifference(d, full)
 		if different != "" && revived {
@@ -51,12 +51,8 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 // gaveNone reports whether it is certain that a deleted sequence gave no
 // number. Takes that its programs still make fail by the generation.
 func (s *state) gaveNone(ctx context.Context, st store.Store) (bool, error) {
-	id, err := st.Identity(ctx, s.record.Namespace)
-	if err != nil {
-		return false, fmt.Errorf("sequence %q: %w", s.name, err)
-	}
 	from, err := s.highestTaken(ctx, st, 0)
-	return from == 0 && s.Reached == 0 && s.Confirmed == 0 && id == s.Identity, err
+	return from == 0 && s.Reached == 0 && s.Confirmed == 0 && s.told.Identity == s.Identity, err
 }
 
 // Changes says what [Update] changes. Fields that are nil or 0 change

@@ -50,14 +50,17 @@ func (p *period) admit(now state) error {
 }
 
 // confirmTake reads the definition, because a confirmation writes it alone.
-func (p *period) confirmTake(ctx context.Context, _ store.Record) (store.Record, error) {
+func (p *period) confirmTake(ctx context.Context, _ store.Record, took store.Reply) (store.Record, error) {
 	known := p.lastState.record
-	rs, err := p.store.Get(ctx, []store.Key{keyOf(p.name)})
+	rs, told, err := p.store.Get(ctx, []store.Key{keyOf(p.name)})
 	if err != nil {
 		return known, fmt.Errorf("sequence %q: reading it after a take: %w", p.name, err)
 	}
 	if rs[0].Nonce != known.Nonce {
 		return known, store.ErrLost
+	}
+	if err := told.Follows(took); err != nil {
+		return known, fmt.Errorf("sequence %q: %w", p.name, err)
 	}
 	return known, nil
 }
@@ -69,7 +72,7 @@ func (p *period) adopt(ctx context.Context, now state) error {
 	if r := now.counter; r.Generation != now.record.Generation {
 		old := r.Nonce
 		if old == "" {
-			if err := p.checkNear(ctx); err != nil {
+			if err := p.checkNear(now.told.Now); err != nil {
 				return err
 			}
 		}
@@ -77,7 +80,7 @@ func (p *period) adopt(ctx context.Context, now state) error {
 		r.From = max(r.From, now.lowestOrdinal())
 		r.Revision++
 		r.At = p.world.Now().UnixMilli()
-		if err := p.store.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
+		if _, err := store.Put(ctx, p.store, store.Write{Old: old, New: r}); err != nil {
 			return fmt.Errorf("sequence %q: writing period %d: %w", p.name, p.at, err)
 		}
 		now.counter = r
@@ -88,14 +91,10 @@ func (p *period) adopt(ctx context.Context, now state) error {
 }
 
 // checkNear refuses a new period more than a year away from this clock or
-// the store's: each has a record that stays.
-func (p *period) checkNear(ctx context.Context) error {
+// the store's, at: each has a record that stays.
+func (p *period) checkNear(at time.Time) error {
 	if p.of.anyPeriod {
 		return nil
-	}
-	at, err := p.store.Now(ctx)
-	if err != nil {
-		return fmt.Errorf("sequence %q: asking the store for its time: %w", p.name, err)
 	}
 	for _, t := range []time.Time{p.world.Now(), at} {
 		c := p.of.calendar

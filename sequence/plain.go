@@ -31,7 +31,7 @@ func (p *plain) open(ctx context.Context) (unpin func(), err error) {
 
 func (p *plain) reread(ctx context.Context) (state, error) { return p.readDefinition(ctx) }
 
-func (p *plain) confirmTake(_ context.Context, taken store.Record) (store.Record, error) {
+func (p *plain) confirmTake(_ context.Context, taken store.Record, _ store.Reply) (store.Record, error) {
 	return taken, nil
 }
 

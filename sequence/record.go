@@ -29,6 +29,7 @@ type state struct {
 	counter store.Record // whose From counts: the same one, or a period's
 	stored
 	course course
+	told   store.Reply // by the store, with the record
 }
 
 // stored is what Data keeps. A field that is not known here is of a later
@@ -54,11 +55,13 @@ func read(ctx context.Context, st store.Store, name string) (state, error) {
 	if err := checkName(name); err != nil {
 		return state{}, err
 	}
-	rs, err := st.Get(ctx, []store.Key{keyOf(name)})
+	rs, told, err := st.Get(ctx, []store.Key{keyOf(name)})
 	if err != nil {
 		return state{}, fmt.Errorf("sequence %q: reading it: %w", name, err)
 	}
-	return decode(name, rs[0])
+	s, err := decode(name, rs[0])
+	s.told = told
+	return s, err
 }
 
 // checkName refuses names that would be periods of dated sequences
@@ -107,7 +110,7 @@ func decode(name string, r store.Record) (state, error) {
 
 func readPeriod(ctx context.Context, st store.Store, name string, period int64) (store.Record, error) {
 	key := periodKey(name, period)
-	rs, err := st.Get(ctx, []store.Key{key})
+	rs, _, err := st.Get(ctx, []store.Key{key})
 	if err != nil {
 		return store.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", name, period, err)
 	}
@@ -181,7 +184,7 @@ func (s state) writeState(ctx context.Context, st store.Store) (state, error) {
 	s.record.Generation++
 	s.record.At = w.Now().UnixMilli()
 	s.record.Data = s.data()
-	if err := st.Swap(ctx, []store.Write{{Old: old, New: s.record}})[0]; err != nil {
+	if _, err := store.Put(ctx, st, store.Write{Old: old, New: s.record}); err != nil {
 		return s, fmt.Errorf("sequence %q: writing it: %w", s.name, err)
 	}
 	return s, nil

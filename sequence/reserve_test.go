@@ -68,7 +68,7 @@ func TestRowThatDoesNotFitDropsTheRest(t *testing.T) {
 			<-entered // the first range
 			through <- struct{}{}
 			<-entered // the one ahead: the other program comes first
-			if _, err := store.Add(t.Context(), st.Store, addition(st, t, 5)); err != nil {
+			if _, _, err := store.Add(t.Context(), st.Store, addition(st, t, 5)); err != nil {
 				t.Error(err)
 			}
 			through <- struct{}{}
@@ -94,7 +94,7 @@ func TestRowThatJustFits(t *testing.T) {
 		other := open(t, st, &Options{Exact: true})
 		st.fail(func(op string) error { // another program comes before the range ahead
 			if r := st.record(t, name); op == "add" && r.From == 10 {
-				_, err := store.Add(t.Context(), st.Store, addition(st, t, 5))
+				_, _, err := store.Add(t.Context(), st.Store, addition(st, t, 5))
 				return err
 			}
 			return nil

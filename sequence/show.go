@@ -39,7 +39,7 @@ func Show(ctx context.Context, st store.Store, name string) (Info, error) {
 // deleted ones. It leaves out those that were moved away.
 func List(ctx context.Context, st store.Store) ([]Info, error) {
 	var out []Info
-	heads, err := st.Heads(ctx)
+	heads, told, err := st.Heads(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("sequence: listing: %w", err)
 	}
@@ -55,6 +55,12 @@ func List(ctx context.Context, st store.Store) ([]Info, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.told = told
+		if same, less := store.Compare(told.Identity, s.Identity); !same || less { // it may have one of its own
+			if s, err = read(ctx, st, name); err != nil {
+				return nil, err
+			}
+		}
 		info, err := s.info(ctx, st)
 		if err != nil {
 			return nil, err
@@ -65,10 +71,6 @@ func List(ctx context.Context, st store.Store) ([]Info, error) {
 }
 
 func (s state) info(ctx context.Context, st store.Store) (Info, error) {
-	whole, err := s.addWhole(ctx, st)
-	if err != nil {
-		return Info{}, err
-	}
 	period := int64(0)
 	if s.Pattern != "" {
 		c, err := s.calendar()
@@ -80,20 +82,16 @@ func (s state) info(ctx context.Context, st store.Store) (Info, error) {
 			return Info{}, err
 		}
 	}
-	return s.addPeriod(whole, period), nil
+	return s.addPeriod(s.whole(), period), nil
 }
 
-// addWhole returns the facts that all periods share.
-func (s state) addWhole(ctx context.Context, st store.Store) (Info, error) {
-	id, err := st.Identity(ctx, s.record.Namespace)
-	if err != nil {
-		return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
-	}
-	same, less := store.Compare(id, s.Identity)
+// whole returns the facts that all periods share.
+func (s state) whole() Info {
+	same, less := store.Compare(s.told.Identity, s.Identity)
 	return Info{
 		Name: s.name, Definition: s.Definition, Deleted: s.Deleted,
 		RolledBack: (!same || less) && s.AfterFailover == Stop,
-	}, nil
+	}
 }
 
 // addPeriod adds the facts of a period's record, or of a plain sequence's.
@@ -146,17 +144,13 @@ func Periods(ctx context.Context, st store.Store, name string) ([]Info, error) {
 	if s.Pattern == "" {
 		return nil, fmt.Errorf("sequence %q: %w: it is a plain one, without periods", name, ErrDated)
 	}
-	whole, err := s.addWhole(ctx, st)
-	if err != nil {
-		return nil, err
-	}
 	var out []Info
 	for r, err := range s.periodStates(ctx, st, 0) {
 		if err != nil {
 			return nil, err
 		}
 		s.counter = r
-		out = append(out, s.addPeriod(whole, r.Node))
+		out = append(out, s.addPeriod(s.whole(), r.Node))
 	}
 	return out, nil
 }

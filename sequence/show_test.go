@@ -40,9 +40,9 @@ func TestShow(t *testing.T) {
 	show(0, 0, true, false)
 	wantErr(t, Confirm(t.Context(), store.NewMemory(), name, Confirmation{}), lease.ErrInvalid,
 		"a confirmation without anything")
-	st.fail(always("identity", errFault), nil)
-	wantErr(t, errOf(Show(t.Context(), st, name)), errFault, "a store that does not say who it is")
-	wantErr(t, errOf(List(t.Context(), st)), errFault, "a store that does not say who it is")
+	st.fail(always("get", errFault), nil)
+	wantErr(t, errOf(Show(t.Context(), st, name)), errFault, "a store that does not answer")
+	wantErr(t, errOf(List(t.Context(), st)), errFault, "a store that does not answer")
 }
 
 // Sequences are listed in order, and neither they nor namespaces see each
@@ -56,9 +56,8 @@ func TestListSequences(t *testing.T) {
 	for _, r := range []store.Record{ // of other programs: a number given by hand, a period
 		{Key: store.Key{Namespace: "b", Node: -2}, Nonce: "x", Data: "7"},
 		{Key: store.Key{Namespace: "#a", Node: 20261122}, Nonce: "x", Data: "7"},
-		{Key: store.Key{Namespace: "#z", Node: 20261122}, Nonce: "x", Data: "7"},
 	} {
-		noError(t, st.Swap(t.Context(), []store.Write{{New: r}})[0])
+		must(store.Put(t.Context(), st, store.Write{New: r}))
 	}
 	for _, n := range []string{"c", "a", "b"} {
 		noError(t, Create(t.Context(), st, n, Definition{}))

@@ -33,9 +33,10 @@ type recordKind interface {
 	// reread reads the definition and the record that counts.
 	reread(ctx context.Context) (state, error)
 
-	// confirmTake returns the record with the definition after a take. It
-	// is a [store.ErrLost] if the definition is not the known one.
-	confirmTake(ctx context.Context, taken store.Record) (store.Record, error)
+	// confirmTake returns the record with the definition after a take with
+	// this reply. It is a [store.ErrLost] if the definition is not the
+	// known one.
+	confirmTake(ctx context.Context, taken store.Record, reply store.Reply) (store.Record, error)
 
 	// adopt keeps a state that can be used. It is a [store.ErrLost] if
 	// another process changed it.
@@ -108,7 +109,7 @@ func (s *source) fetchOrdinals(ctx context.Context, n int64, again error) (span,
 // because databases show writes that are not on the disk yet.
 func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	k := s.lastState
-	r, err := store.Add(ctx, s.store, store.Addition{
+	r, told, err := store.Add(ctx, s.store, store.Addition{
 		Key: k.counter.Key, N: n, Limit: k.course.count, Generation: k.counter.Generation, Nonce: s.world.Text(),
 	})
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	s.mu.Unlock()
 	back := k.Confirmed < s.least.Load() || r.Revision <= k.counter.Revision || r.PrevUntil < lastTaken
 	if back { // at once, because what follows may fail, and later takes may hide it
-		if err := s.requireConfirmation(ctx, r.Revision-1); err != nil {
+		if told, err = s.requireConfirmation(ctx, r.Revision-1, told); err != nil {
 			return span{}, err
 		}
 	} else { // even if it cannot be used: a record with a lower one was rolled back
@@ -127,8 +128,8 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 		s.lastState.counter.Revision = r.Revision
 		s.mu.Unlock()
 	}
-	k.counter = r
-	if k.record, err = s.kind.confirmTake(ctx, r); err == nil {
+	k.counter, k.told = r, told
+	if k.record, err = s.kind.confirmTake(ctx, r, told); err == nil {
 		err = s.checkRecord(ctx, k, back)
 	}
 	if err != nil {
@@ -167,7 +168,7 @@ func (s *source) giveBack(ctx context.Context, rests []span) error { // the last
 	s.kind.lower(&r, known)
 	r.Nonce, r.From = s.world.Text(), low
 	r.Revision++
-	err := s.store.Swap(ctx, []store.Write{{Old: old, New: r}})[0]
+	_, err := store.Put(ctx, s.store, store.Write{Old: old, New: r})
 	if err == nil || errors.Is(err, store.ErrLost) {
 		return nil
 	}

@@ -13,14 +13,14 @@ import (
 // Add implements [store.Store], in one statement. After a statement without
 // a row it reads: a record of another generation is not a record that was
 // put back. In a transaction of the caller it says nothing of the reason.
-func (s *Store) Add(ctx context.Context, a store.Addition) (r store.Record, err error) {
+func (s *Store) Add(ctx context.Context, a store.Addition) (r store.Record, reply store.Reply, err error) {
 	longest := store.Record{Key: a.Key, Nonce: a.NonceAt(math.MaxInt64)}
 	if err := store.Check([]store.Write{{New: longest}}); err != nil {
-		return store.Record{}, err
+		return store.Record{}, reply, err
 	}
 	s.taken = s.tx != nil
 	for range 3 { // what was put back counts anew after the read
-		err = s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
+		reply, err = s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
 			r, info, err = s.dialect.add(ctx, c, v, a)
 			if err == nil && s.tx != nil && r.Nonce != "" && info.reloaded && !info.idBack {
 				info.reloaded, err = false, s.dialect.stamp(ctx, c, r)
@@ -28,23 +28,23 @@ func (s *Store) Add(ctx context.Context, a store.Addition) (r store.Record, err 
 			return info, err
 		})
 		if err != nil {
-			return store.Record{}, err
+			return store.Record{}, reply, err
 		}
 		if r.Nonce != "" {
-			return r, nil
+			return r, reply, nil
 		}
 		if s.tx != nil {
-			return store.Record{}, store.ErrLost
+			return store.Record{}, reply, store.ErrLost
 		}
-		rs, err := s.Get(ctx, []store.Key{a.Key})
+		rs, _, err := s.Get(ctx, []store.Key{a.Key})
 		if err != nil {
-			return store.Record{}, err
+			return store.Record{}, reply, err
 		}
 		if rs[0].Nonce == "" || rs[0].Generation != a.Generation {
-			return store.Record{}, store.ErrLost
+			return store.Record{}, reply, store.ErrLost
 		}
 	}
-	return store.Record{}, s.explainError(errReloaded)
+	return store.Record{}, reply, s.explainError(errReloaded)
 }
 
 // Nothing in the statements overflows, because counts and limits are not

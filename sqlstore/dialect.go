@@ -21,7 +21,6 @@ type Dialect struct {
 	optional     []string // makes reloads visible, where the user has the right
 	probe        string   // SELECT of a serverInfo
 	reloadColumn string   // column: 1 where something other than a swap wrote the record
-	now          string   // SELECT of the server's microseconds; "" means this machine's
 	share        string   // after a SELECT: locks the rows against changes; "" where no other process writes
 	settings     []string // SELECTs of what the store depends on, by name
 	errors       errorTexts
@@ -52,7 +51,7 @@ type Dialect struct {
 	openTx func(context.Context, querier) (*file, serverInfo, error)
 
 	// swap writes, but not to data that is older than the view of it.
-	swap func(ctx context.Context, c querier, v view, writes []store.Write, errs []error) (serverInfo, error)
+	swap func(ctx context.Context, c querier, v view, b *batch) (serverInfo, error)
 
 	// add carries out an addition. The record has no nonce if the statement
 	// met no row.

@@ -23,6 +23,7 @@ type serverInfo struct {
 
 	dataID   string // random ID of the data, a part of id: Label
 	mark     int64  // of the server, in MySQL: From
+	now      int64  // its time in microseconds: At; 0 if it has no clock
 	position int64  // grows with what is written, and never falls: Generation; 0 where nothing tells
 	reloaded bool   // a row that was read was not written by a swap
 	idBack   bool   // the one with the identity was not
@@ -33,38 +34,34 @@ type serverInfo struct {
 var errReloaded = errors.New("the data was restored by another program, from a dump or by hand; " +
 	"it now has another identity: try again")
 
-// Identity implements [store.Store]: all namespaces share one. It costs
-// nothing, because each statement tells it. A database file that was
-// deleted or replaced is a [store.ErrReplaced], here and in all other
-// methods.
-func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
-	s.mu.Lock()
-	known := s.lastInfo.id != ""
-	s.mu.Unlock()
-	var err error
-	switch {
-	case !known:
-		_, err = s.Get(ctx, []store.Key{{Namespace: "-", Node: store.NamespaceNode}})
-	case s.dialect.embedded && s.tx == nil:
-		err = s.checkPinned(ctx)
+// reply returns what a use tells of the server. A statement of SQLite that
+// tells nothing was for the data of the view: it compares that.
+func (s *Store) reply(info serverInfo, v view) store.Reply {
+	if info == (serverInfo{}) {
+		info = v.lastInfo
 	}
-	if err != nil {
-		return "", err
+	r := store.Reply{Identity: s.dialect.name + ":" + info.id}
+	if info.now != 0 {
+		r.Now = time.UnixMicro(info.now)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dialect.name + ":" + s.lastInfo.id, nil
+	return r
+}
+
+// ask returns the server's reply to a small question.
+func (s *Store) ask(ctx context.Context) (store.Reply, error) {
+	_, reply, err := s.Get(ctx, []store.Key{{Namespace: "-", Node: store.NamespaceNode}})
+	return reply, err
 }
 
 // Suspect implements [store.Store].
 func (s *Store) Suspect(ctx context.Context, identity string) error {
-	if id, err := s.Identity(ctx, ""); err != nil || id != identity {
+	if reply, err := s.ask(ctx); err != nil || reply.Identity != identity {
 		return err
 	}
 	s.mu.Lock()
 	suspect := s.lastInfo.dataID
 	s.mu.Unlock()
-	return s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
+	_, err := s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
 		own, ok := c.(*sql.Conn)
 		if !ok {
 			return info, errPutBack // a caller's transaction may be rolled back
@@ -75,6 +72,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		_, info, err = records(c.QueryContext(ctx, v.open(s.dialect.probe)))
 		return info, err
 	})
+	return err
 }
 
 // wentBack completes a server's description, and reports whether data of

@@ -68,7 +68,6 @@ func MySQL() Dialect {
 		probe:        mysqlProbe,
 		reloadColumn: "0",
 		renewals:     []string{"UPDATE snowfence_meta SET value = ? WHERE name = 'id'"},
-		now:          "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 		share:        " LOCK IN SHARE MODE",
 		settings: []string{
 			"SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit'," +
@@ -108,7 +107,8 @@ const mysqlProbe = "SELECT '', 0, '', 0, 0, " + mysqlMark + ", 0, 0," +
 	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
 	" COALESCE(CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */), 'no id'), ':', t.made)," +
 	" COALESCE(value, ''), CASE WHEN t.made IS NULL THEN 'another program is changing the table " +
-	"snowfence_lease: try again' ELSE " + mysqlRefusal + " END, 0, '', 0 FROM (SELECT (SELECT" +
+	"snowfence_lease: try again' ELSE " + mysqlRefusal + " END," +
+	" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)), '', 0 FROM (SELECT (SELECT" +
 	" UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE()" +
 	" AND table_name = 'snowfence_lease') AS made) t LEFT JOIN snowfence_meta ON name = 'id'"
 
@@ -195,9 +195,9 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 // connection as it was: rows that the owner puts back later have to be
 // noticed.
 func mysqlSwap(
-	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
+	ctx context.Context, c querier, v view, b *batch,
 ) (info serverInfo, err error) {
-	if slices.ContainsFunc(writes, func(w store.Write) bool { return w.Old == "" }) {
+	if slices.ContainsFunc(b.writes, func(w store.Write) bool { return w.Old == "" }) {
 		if _, err := c.ExecContext(ctx, "SET @snowfence_swap = 1"); err != nil {
 			return info, err
 		}
@@ -206,41 +206,46 @@ func mysqlSwap(
 			err = errors.Join(err, reset)
 		}()
 	}
-	if len(writes) == 1 && writes[0].Old != "" {
+	if len(b.writes) == 1 && b.writes[0].Old != "" {
 		mark, err := v.mark(ctx, c)
 		if err != nil {
 			return info, err
 		}
-		if errs[0], err = mysqlSwapOne(ctx, c, mark, writes[0]); err != nil {
+		if b.errs[0], err = mysqlSwapOne(ctx, c, mark, b.writes[0]); err != nil {
 			return info, err
 		}
-		_, info, err = records(c.QueryContext(ctx, mysqlProbe))
+		if len(b.then) == 0 {
+			_, info, err = records(c.QueryContext(ctx, mysqlProbe))
+		} else {
+			b.read, info, err = mysqlRead(ctx, c, b.then...)
+			b.read = ordered(b.read, b.then)
+		}
 		return info, cmp.Or(err, info.answersAs(mark))
 	}
 	err = transaction(ctx, c, func() error { // all of it goes to one server
-		done, err := mysqlBatch(ctx, c, mysqlUpdate, writes, false)
+		done, err := mysqlBatch(ctx, c, mysqlUpdate, b.writes, false)
 		if err != nil {
 			return err
 		}
 		// This holds whether the connection counts found rows or changed
 		// ones.
-		if done == int64(len(writes)) {
-			clear(errs)
+		if done == int64(len(b.writes)) {
+			clear(b.errs)
 			_, info, err = records(c.QueryContext(ctx, mysqlProbe))
 			return cmp.Or(err, v.answers(info))
 		}
-		if _, err := mysqlBatch(ctx, c, mysqlInsert, writes, true); err != nil {
+		if _, err := mysqlBatch(ctx, c, mysqlInsert, b.writes, true); err != nil {
 			return err
 		}
 		// Counts of affected rows depend on the connection's settings,
 		// nonces do not.
-		keys := make([]store.Key, len(writes))
-		for i, w := range writes {
+		keys := make([]store.Key, len(b.writes))
+		for i, w := range b.writes {
 			keys[i] = w.New.Key
 		}
 		var rs []store.Record
 		rs, info, err = mysqlRead(ctx, c, keys...)
-		confirm(writes, rs, errs)
+		b.confirm(rs)
 		return cmp.Or(err, v.answers(info))
 	}, "START TRANSACTION")
 	return info, err
@@ -269,7 +274,7 @@ func mysqlBatch(ctx context.Context, c querier, query string, writes []store.Wri
 	if len(writes) == 0 {
 		return 0, nil
 	}
-	items, err := batch(writes)
+	items, err := itemsOf(writes)
 	if err != nil {
 		return 0, err
 	}

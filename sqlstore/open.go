@@ -49,7 +49,7 @@ func NewReadOnly(db *sql.DB, d Dialect) (*Store, error) {
 		return f, err
 	}
 	d.exclusive = func(context.Context, querier, func() error) error { return store.ErrReadOnly }
-	d.swap = func(context.Context, querier, view, []store.Write, []error) (serverInfo, error) {
+	d.swap = func(context.Context, querier, view, *batch) (serverInfo, error) {
 		return serverInfo{}, store.ErrReadOnly
 	}
 	d.add = func(context.Context, querier, view, store.Addition) (store.Record, serverInfo, error) {

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -38,7 +39,7 @@ type pinned struct {
 // pool of one connection. Over SQLite, Pin keeps none if the pool has no
 // spare one.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
-	if _, err := s.Identity(ctx, ""); err != nil {
+	if _, err := s.ask(ctx); err != nil {
 		return nil, err
 	}
 	if !s.dialect.embedded {
@@ -137,15 +138,15 @@ func (s *Store) firstSideFiles(ctx context.Context, c *sql.Conn) (used files, er
 	return used, nil
 }
 
-// checkPinned checks the files, with the pinned connection if there is one.
-func (s *Store) checkPinned(ctx context.Context) error {
+// replacedElse returns that the files were replaced, if the pinned
+// connection shows it, and else the reason why there is no connection.
+func (s *Store) replacedElse(err error) error {
 	s.mu.Lock()
-	if s.pinned == nil {
-		s.mu.Unlock()
-		return s.use(ctx, toRead, func(context.Context, querier, view) (serverInfo, error) { return serverInfo{}, nil })
-	}
 	defer s.mu.Unlock()
-	return s.explainError(s.checkFiles(s.sideFiles))
+	if s.pinned == nil {
+		return err
+	}
+	return cmp.Or(s.checkFiles(s.sideFiles), err)
 }
 
 // checkFiles compares the files with a connection's side files. A replaced

@@ -64,7 +64,6 @@ func PostgreSQL() Dialect {
 		},
 		probe:        postgresProbe,
 		reloadColumn: "(xmin <> xid)::int",
-		now:          `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 		share:        " FOR SHARE",
 		changeColumn: postgresChanged,
 		lock:         "SELECT FROM snowfence_meta ORDER BY name FOR UPDATE", // every insert changes the count of rows
@@ -95,7 +94,7 @@ const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0:
 	i.system || ':' || coalesce(nullif(i.timeline, 0)::text, '-') || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
 		` + postgresRefusals + `
 		WHEN current_setting('fsync') = 'off' THEN 'the server runs with fsync=off, and a power failure forgets grants: set fsync=on'
-		ELSE '' END, 0::bigint, '', coalesce((m.xmin <> m.xid)::int, 0)
+		ELSE '' END, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, '', coalesce((m.xmin <> m.xid)::int, 0)
 	FROM (SELECT ` + postgresSystem + ` AS system, ` + postgresTimeline + ` AS timeline, ` + postgresFlushed + ` AS flushed,
 		(SELECT oid FROM pg_database WHERE datname = current_database()) AS db) i
 	LEFT JOIN snowfence_meta m ON m.name = 'id'`
@@ -192,20 +191,20 @@ func postgresBind(query string, args []any) (string, []any) {
 	return b.String(), args
 }
 
-func postgresSwap(ctx context.Context, c querier, v view, writes []store.Write, errs []error) (serverInfo, error) {
-	items, err := batch(writes)
+func postgresSwap(ctx context.Context, c querier, v view, b *batch) (serverInfo, error) {
+	items, err := itemsOf(b.writes)
 	if err != nil {
 		return serverInfo{}, err
 	}
 	query, args := postgresBind(postgresRenew, []any{items})
-	if slices.ContainsFunc(writes, func(w store.Write) bool { return w.Old == "" }) {
+	if slices.ContainsFunc(b.writes, func(w store.Write) bool { return w.Old == "" }) {
 		query, args = postgresBind(postgresSwapAll, []any{items, rand.Text()})
 	}
 	rs, info, err := records(c.QueryContext(ctx, v.open(query), args...))
 	if err != nil {
 		return serverInfo{}, err
 	}
-	confirm(writes, rs, errs)
+	b.confirm(rs)
 	return info, nil
 }
 

@@ -18,7 +18,7 @@ type Finding struct {
 // store's promise, all methods fail. For all others read the Advice.
 func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 	all := map[string]string{}
-	err = s.use(ctx, toRead, func(ctx context.Context, c querier, _ view) (serverInfo, error) {
+	_, err = s.use(ctx, toRead, func(ctx context.Context, c querier, _ view) (serverInfo, error) {
 		found = nil
 		for _, query := range s.dialect.settings {
 			rows, err := c.QueryContext(ctx, query)
@@ -45,7 +45,7 @@ func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 	for i, f := range found {
 		found[i].Advice = s.dialect.judge(f.Name, f.Value, all)
 	}
-	id, err := s.Identity(ctx, "")
+	reply, err := s.ask(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, src := range s.dialect.sources.all {
@@ -54,5 +54,5 @@ func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 				"unnoticed: " + src.loss})
 		}
 	}
-	return append(found, Finding{Name: "identity", Value: id}), err
+	return append(found, Finding{Name: "identity", Value: reply.Identity}), err
 }

@@ -194,10 +194,10 @@ var sqliteUpdateOne = strings.NewReplacer(
 // sequences: a name that is made again after its rows are gone gives the
 // data another identity.
 func sqliteSwap(
-	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
+	ctx context.Context, c querier, v view, b *batch,
 ) (info serverInfo, err error) {
-	if v.known && len(writes) == 1 && writes[0].Old != "" && writes[0].New.Node >= 0 {
-		if done, err := sqliteSwapOne(ctx, c, v, writes[0]); done || err != nil {
+	if v.known && len(b.writes) == 1 && b.writes[0].Old != "" && b.writes[0].New.Node >= 0 {
+		if done, err := sqliteSwapOne(ctx, c, v, b.writes[0]); done || err != nil {
 			return info, err
 		}
 	}
@@ -221,17 +221,17 @@ func sqliteSwap(
 		}
 		defer update.Close()
 		again := false
-		for i, w := range writes {
+		for i, w := range b.writes {
 			next := info.position + 1
 			if w.Old == "" {
-				errs[i], err = outcome(c.ExecContext(ctx, sqliteInsert, append(values(w), next)...))
+				b.errs[i], err = outcome(c.ExecContext(ctx, sqliteInsert, append(values(w), next)...))
 			} else {
-				errs[i], err = outcome(update.ExecContext(ctx, updated(w, next)...))
+				b.errs[i], err = outcome(update.ExecContext(ctx, updated(w, next)...))
 			}
 			if err != nil {
 				return err
 			}
-			if errs[i] != nil {
+			if b.errs[i] != nil {
 				continue
 			}
 			info.position = next

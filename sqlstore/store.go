@@ -83,8 +83,8 @@ const columns = "namespace, node, nonce, revision, generation, run_from, until, 
 const chunk = 500
 
 // Get implements [store.Store].
-func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	found := make(map[store.Key]store.Record, len(keys))
+func (s *Store) Get(ctx context.Context, keys []store.Key) (_ []store.Record, reply store.Reply, _ error) {
+	var found []store.Record
 	for rest := keys; len(rest) > 0; {
 		n := 1 // keys of one namespace that follow each other
 		for n < min(chunk, len(rest)) && rest[n].Namespace == rest[0].Namespace {
@@ -98,33 +98,43 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 		if s.taken { // in a REPEATABLE READ transaction a definition of before would go unnoticed
 			where += s.dialect.share
 		}
-		rs, err := s.readRecords(ctx, where, args)
+		rs, part, err := s.readRecords(ctx, where, args)
+		if err == nil {
+			err = reply.Join(part)
+		}
 		if err != nil {
-			return nil, err
+			return nil, store.Reply{}, err
 		}
-		for _, r := range rs {
-			found[r.Key] = r
-		}
+		found = append(found, rs...)
 		rest = rest[n:]
+	}
+	return ordered(found, keys), reply, nil
+}
+
+// ordered returns the records of the keys, in their order.
+func ordered(found []store.Record, keys []store.Key) []store.Record {
+	by := make(map[store.Key]store.Record, len(found))
+	for _, r := range found {
+		by[r.Key] = r
 	}
 	out := make([]store.Record, len(keys))
 	for i, k := range keys {
-		out[i] = found[k]
+		out[i] = by[k]
 		out[i].Key = k
 	}
-	return out, nil
+	return out
 }
 
 // List implements [store.Store].
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	return s.readRecords(ctx, "namespace = ? AND node >= ? AND node < ? ORDER BY node LIMIT ?",
 		[]any{namespace, nodes.From, nodes.Until, limit})
 }
 
 // Heads implements [store.Store].
-func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
+func (s *Store) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
 	return s.readRecords(ctx, heads, nil)
 }
 
@@ -135,31 +145,18 @@ func compareKeys(a, b store.Key) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
 }
 
-// Now implements [store.Store]. It is the server's time; SQLite has no
-// clock of its own.
-func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
-	if s.dialect.now == "" {
-		return now, nil
-	}
-	err = s.use(ctx, toRead, func(ctx context.Context, c querier, _ view) (serverInfo, error) {
-		var micros int64
-		err := c.QueryRowContext(ctx, s.dialect.now).Scan(&micros)
-		now = time.UnixMicro(micros)
-		return serverInfo{}, err
-	})
-	return now, err
-}
-
 // readRecords returns records in the order of their keys, which a UNION
 // does not promise.
-func (s *Store) readRecords(ctx context.Context, where string, args []any) (out []store.Record, err error) {
+func (s *Store) readRecords(
+	ctx context.Context, where string, args []any,
+) (out []store.Record, reply store.Reply, err error) {
 	query := "SELECT " + columns + ", " + s.dialect.reloadColumn + " FROM snowfence_lease WHERE " + where
 	if s.tx == nil {
 		query = "SELECT * FROM (" + query + ") q UNION ALL " + s.dialect.probe
 	}
 	query, args = s.dialect.bind(query, args)
 	for range 3 { // who put data back may still be at it
-		err = s.use(ctx, toRead, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
+		reply, err = s.use(ctx, toRead, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
 			st, done := v.pinned.preparedStatement(ctx, query)
 			if st != nil {
 				out, info, err = records(st.QueryContext(ctx, args...))
@@ -175,7 +172,7 @@ func (s *Store) readRecords(ctx context.Context, where string, args []any) (out 
 		}
 	}
 	slices.SortFunc(out, func(a, b store.Record) int { return compareKeys(a.Key, b.Key) })
-	return out, err
+	return out, reply, err
 }
 
 // records returns the records of a query, and takes the row of the probe
@@ -199,7 +196,7 @@ func records(rows *sql.Rows, err error) (out []store.Record, info serverInfo, _ 
 		}
 		info = serverInfo{
 			id: r.Holder, system: r.Nonce, term: r.Revision, refusal: r.Veto,
-			dataID: r.Label, mark: r.From, position: r.Generation, idBack: other != 0,
+			dataID: r.Label, now: r.At, mark: r.From, position: r.Generation, idBack: other != 0,
 		}
 	}
 	info.reloaded = reloaded

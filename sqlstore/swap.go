@@ -35,8 +35,17 @@ func values(w store.Write) []any {
 	}
 }
 
-// batch is some writes as a JSON array, which servers take as a table.
-func batch(writes []store.Write) (string, error) {
+// batch is a part of a swap: its writes and their results, and what a
+// server reads after one write in the same round trip.
+type batch struct {
+	writes []store.Write
+	errs   []error
+	then   []store.Key
+	read   []store.Record
+}
+
+// itemsOf is some writes as a JSON array, which servers take as a table.
+func itemsOf(writes []store.Write) (string, error) {
 	type item struct {
 		Old string
 		store.Record
@@ -51,14 +60,14 @@ func batch(writes []store.Write) (string, error) {
 
 // confirm sets the results of a batch by the records that its statement
 // returned: a write is done if its nonce is there.
-func confirm(writes []store.Write, found []store.Record, errs []error) {
+func (b *batch) confirm(found []store.Record) {
 	nonces := make(map[store.Key]string, len(found))
 	for _, r := range found {
 		nonces[r.Key] = r.Nonce
 	}
-	for i, w := range writes {
-		if errs[i] = nil; nonces[w.New.Key] != w.New.Nonce {
-			errs[i] = store.ErrLost
+	for i, w := range b.writes {
+		if b.errs[i] = nil; nonces[w.New.Key] != w.New.Nonce {
+			b.errs[i] = store.ErrLost
 		}
 	}
 }
@@ -81,32 +90,39 @@ func outcome(res sql.Result, err error) (result, _ error) {
 // Swap implements [store.Store]. It splits a batch into transactions; each
 // is durable before one of its results is nil. It writes in the order of
 // the keys: locks in one order cannot deadlock.
-func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
+func (s *Store) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) (_ []error, read []store.Record, reply store.Reply) {
 	if err := store.Check(writes); err != nil {
-		return slices.Repeat([]error{err}, len(writes))
+		return slices.Repeat([]error{err}, len(writes)), nil, reply
 	}
 	sorted := slices.SortedFunc(slices.Values(writes), func(a, b store.Write) int {
 		return compareKeys(a.New.Key, b.New.Key)
 	})
 	by := make(map[store.Key]error, len(writes))
 	for part := range slices.Chunk(sorted, chunk) {
-		results := make([]error, len(part))
-		err := s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (serverInfo, error) {
-			return s.dialect.swap(ctx, c, v, part, results)
+		b := &batch{writes: part, errs: make([]error, len(part)), then: then}
+		told, err := s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (serverInfo, error) {
+			b.read = nil
+			return s.dialect.swap(ctx, c, v, b)
 		})
+		if err == nil {
+			err = reply.Join(told)
+		}
 		if err != nil {
-			results = slices.Repeat([]error{err}, len(part))
+			b.errs, b.read = slices.Repeat([]error{err}, len(part)), nil
 		}
-		s.settleWrites(ctx, part, results)
+		s.settleWrites(ctx, part, b.errs)
 		for i, w := range part {
-			by[w.New.Key] = results[i]
+			by[w.New.Key] = b.errs[i]
 		}
+		read = b.read
 	}
 	errs := make([]error, len(writes))
 	for i, w := range writes {
 		errs[i] = by[w.New.Key]
 	}
-	return errs
+	return errs, read, reply
 }
 
 // settleWrites looks again where rows name their writer. A lost write is
@@ -124,7 +140,7 @@ func (s *Store) settleWrites(ctx context.Context, writes []store.Write, results 
 		if !errors.Is(results[i], store.ErrLost) {
 			continue
 		}
-		found, err := s.Get(ctx, []store.Key{w.New.Key})
+		found, _, err := s.Get(ctx, []store.Key{w.New.Key})
 		if err == nil && found[0].Nonce == w.Old {
 			err = s.explainError(errReloaded)
 		}

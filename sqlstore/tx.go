@@ -69,7 +69,7 @@ func beginTx(ctx context.Context, tx *sql.Tx, d Dialect) (s *Store, err error) {
 	if s.file, info, err = d.openTx(ctx, tx); err != nil {
 		return nil, s.explainError(err)
 	}
-	err = s.inTx(ctx, toRead, func(context.Context, querier, view) (serverInfo, error) { return info, nil })
+	_, err = s.inTx(ctx, toRead, func(context.Context, querier, view) (serverInfo, error) { return info, nil })
 	if err != nil {
 		s.file.closeWitness()
 	}

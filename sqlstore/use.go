@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // querier is a connection of the pool or a transaction of the caller.
@@ -64,26 +65,27 @@ var errPool = errors.New("all connections of the pool are in use: end the transa
 // use runs do on a connection of a ready database. A busy database did
 // nothing, so do runs again; nothing is locked in between. So does a read
 // over a dead connection, once.
-func (s *Store) use(ctx context.Context, why purpose, do action) error {
+func (s *Store) use(ctx context.Context, why purpose, do action) (store.Reply, error) {
 	if s.tx != nil {
-		return s.explainError(s.inTx(ctx, why, do))
+		reply, err := s.inTx(ctx, why, do)
+		return reply, s.explainError(err)
 	}
 	start, w := time.Now(), world.Real()
 	again, looked := why == toRead && !s.dialect.embedded, false
 	s.findClosed(ctx, false)
 	for attempt := 0; ; attempt++ {
-		dropped, err := s.runOnce(ctx, s.callLimit(ctx, again), why, do)
+		reply, dropped, err := s.runOnce(ctx, s.callLimit(ctx, again), why, do)
 		switch {
 		case s.dialect.errors.hasCode(err, s.dialect.errors.busy) && time.Since(start) <= busyTimeout:
 			if w.Wait(time.Millisecond+rand.N(time.Millisecond<<min(attempt, 5)), ctx.Done()) == 0 {
-				return fmt.Errorf("%w: %w", s.explainError(err), ctx.Err())
+				return reply, fmt.Errorf("%w: %w", s.explainError(err), ctx.Err())
 			}
 		case !looked && s.dialect.errors.hasCode(err, s.dialect.sources.codes) && s.findClosed(ctx, true):
 			looked = true // the statement did nothing
 		case dropped && again && ctx.Err() == nil:
 			again = false
 		default:
-			return s.explainError(err)
+			return reply, s.explainError(err)
 		}
 	}
 }
@@ -111,7 +113,7 @@ func (s *Store) callLimit(ctx context.Context, again bool) time.Duration {
 // be dead, silent, read-only, or to a server that is no primary any more.
 func (s *Store) runOnce(
 	ctx context.Context, limit time.Duration, why purpose, do action,
-) (dropped bool, err error) {
+) (reply store.Reply, dropped bool, err error) {
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c, giveBack, err := s.connection(waiting)
@@ -119,7 +121,7 @@ func (s *Store) runOnce(
 		if n := s.db.Stats(); waiting.Err() != nil && n.MaxOpenConnections > 0 && n.InUse >= n.MaxOpenConnections {
 			err = fmt.Errorf("%w: %w", errPool, err)
 		}
-		return false, err
+		return reply, false, s.replacedElse(err)
 	}
 	defer func() {
 		dropped = !s.dialect.embedded && err != nil && !errors.Is(err, errReloaded) &&
@@ -132,22 +134,22 @@ func (s *Store) runOnce(
 	long, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
 	if err := s.prepareTables(long, c); err != nil {
-		return false, err
+		return reply, false, err
 	}
 	used, err := s.sideFilesFor(long, c, why)
 	if err != nil {
-		return false, err
+		return reply, false, err
 	}
 	v, err := s.view(why)
 	if err != nil {
-		return false, err
+		return reply, false, err
 	}
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	info, err := do(asking, c, v)
 	open := err == nil || c.Raw(func(any) error { return nil }) == nil
 	if err := s.checkAfterUse(used, open, err); err != nil {
-		return false, err
+		return reply, false, err
 	}
 	back, err := v.wentBack(&info)
 	switch {
@@ -157,9 +159,12 @@ func (s *Store) runOnce(
 		err = v.file.noteCount(info.dataID, info.position)
 	}
 	if err != nil {
-		return false, err
+		return reply, false, err
 	}
-	return false, s.noteServer(info, v.use)
+	if err := s.noteServer(info, v.use); err != nil {
+		return reply, false, err
+	}
+	return s.reply(info, v), false, nil
 }
 
 // view begins a use. It reads the witness before anybody asks the database:
@@ -184,19 +189,19 @@ func (s *Store) view(why purpose) (v view, err error) {
 
 // inTx runs do in the transaction of the caller. The caller may roll it
 // back, so inTx gives data no other identity, and notes nothing.
-func (s *Store) inTx(ctx context.Context, why purpose, do action) error {
+func (s *Store) inTx(ctx context.Context, why purpose, do action) (reply store.Reply, _ error) {
 	v, err := s.view(why)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	info, err := do(ctx, s.tx, v)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	if back, err := v.wentBack(&info); err != nil || back {
-		return cmp.Or(err, errPutBack)
+		return reply, cmp.Or(err, errPutBack)
 	}
-	return s.noteServer(info, v.use)
+	return s.reply(info, v), s.noteServer(info, v.use)
 }
 
 // checkAfterUse returns the error of a use, or that other programs use

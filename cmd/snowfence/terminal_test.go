@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
 		}}
 	}
 	for _, w := range []store.Write{record(0, ""), record(1, "old\nand\x1b[2J")} {
-		noError(t, errors.Join(st.Leases.Swap(t.Context(), []store.Write{w})...))
+		must(store.Put(t.Context(), st.Leases, w))
 	}
 	noError(t, st.Close())
 	t.Setenv("NODE", "0")

@@ -48,11 +48,11 @@ func put(ctx context.Context, to store.Place, waits store.Record, rs []store.Rec
 	for i, r := range rs {
 		keys[i] = r.Key
 	}
-	there, err := to.Get(ctx, keys)
+	there, _, err := to.Get(ctx, keys)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", to.Name, err)
 	}
-	if now, err := headOf(ctx, to, waits.Key); err != nil || now.Nonce != waits.Nonce {
+	if now, _, err := headOf(ctx, to, waits.Key); err != nil || now.Nonce != waits.Nonce {
 		return errors.Join(err, fmt.Errorf("%s: %w", to.Name, store.ErrLost))
 	}
 	var writes []store.Write
@@ -64,7 +64,8 @@ func put(ctx context.Context, to store.Place, waits store.Record, rs []store.Rec
 	if len(writes) == 0 {
 		return nil
 	}
-	if err := errors.Join(to.Swap(ctx, writes)...); err != nil {
+	errs, _, _ := to.Swap(ctx, writes)
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("writing %s: %w", to.Name, err)
 	}
 	return nil

@@ -74,7 +74,7 @@ func (m *move) complete(ctx context.Context, from, to store.Place, head store.Ke
 		return err
 	}
 	// A source that was rolled back meanwhile may be open again.
-	if again, err := headOf(ctx, from, head); err != nil || again.Nonce != m.source.Nonce {
+	if again, _, err := headOf(ctx, from, head); err != nil || again.Nonce != m.source.Nonce {
 		return errors.Join(err, fmt.Errorf("%s: %w", from.Name, store.ErrLost))
 	}
 	return swap(ctx, to, m.target.Nonce, r)
@@ -89,11 +89,11 @@ func Check(ctx context.Context, from, to store.Place, head store.Key) error {
 // plan finds out how far the move is, or why it is refused.
 func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, err error) {
 	var there Moved
-	if m.source, err = headOf(ctx, from, head); err == nil {
+	if m.source, _, err = headOf(ctx, from, head); err == nil {
 		m.was, err = Of(m.source)
 	}
 	if err == nil {
-		m.target, err = headOf(ctx, to, head)
+		m.target, _, err = headOf(ctx, to, head)
 	}
 	if err == nil {
 		there, err = Of(m.target)
@@ -139,7 +139,7 @@ func (m *move) mark(ctx context.Context, from store.Place, next Moved) (err erro
 			m.source, m.was = r, next
 			return err
 		}
-		if m.source, err = headOf(ctx, from, r.Key); err != nil {
+		if m.source, _, err = headOf(ctx, from, r.Key); err != nil {
 			return err
 		}
 		if now, err := Of(m.source); err != nil || now != m.was {
@@ -162,31 +162,31 @@ func (m *move) reserve(ctx context.Context, to store.Place, from string) error {
 // adopted returns the head as the target gets it. Nothing was ever granted
 // in its generation, which is the close's.
 func (m *move) adopted(ctx context.Context, from, to store.Place, adopt Adopt) (store.Record, error) {
-	was, err := from.Identity(ctx, m.source.Namespace)
+	_, was, err := headOf(ctx, from, m.source.Key)
 	if err != nil {
-		return store.Record{}, fmt.Errorf("%s: reading its identity: %w", from.Name, err)
+		return store.Record{}, err
 	}
-	is, err := to.Identity(ctx, m.source.Namespace)
+	_, is, err := headOf(ctx, to, m.source.Key)
 	if err != nil {
-		return store.Record{}, fmt.Errorf("%s: reading its identity: %w", to.Name, err)
+		return store.Record{}, err
 	}
 	r, err := marked(ctx, m.source, Moved{ID: m.was.ID, N: m.n})
 	if err != nil {
 		return store.Record{}, err
 	}
-	return adopt(ctx, r, was, is)
+	return adopt(ctx, r, was.Identity, is.Identity)
 }
 
-func headOf(ctx context.Context, p store.Place, head store.Key) (store.Record, error) {
-	rs, err := p.Get(ctx, []store.Key{head})
+func headOf(ctx context.Context, p store.Place, head store.Key) (store.Record, store.Reply, error) {
+	rs, reply, err := p.Get(ctx, []store.Key{head})
 	if err != nil {
-		return store.Record{}, fmt.Errorf("reading %s: %w", p.Name, err)
+		return store.Record{}, reply, fmt.Errorf("reading %s: %w", p.Name, err)
 	}
-	return rs[0], nil
+	return rs[0], reply, nil
 }
 
 func swap(ctx context.Context, p store.Place, old string, r store.Record) error {
-	if err := p.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
+	if _, err := store.Put(ctx, p, store.Write{Old: old, New: r}); err != nil {
 		return fmt.Errorf("writing %s: %w", p.Name, err)
 	}
 	return nil

@@ -13,7 +13,7 @@ var pastMutants = []mutant{
 	m("past: an answer that was lost makes no ID", "lease/backfill.Backfill.round", "TestPastLostAnswer",
 		swap("err (17)", "nil")),
 	m("past: the store is looked at between count and use", "lease/backfill.Backfill.round", "TestPastSetBackBeforeUse",
-		swap("after, _, err := b.readCounts(ctx, nil)", "after, err := ns, error(nil)")),
+		swap("after, _, a, err := b.readCounts(ctx, nil)", "after, a, err := ns, a, error(nil)")),
 	m("past: times are taken in order", "lease/backfill.Backfill.NewAt", "TestPastTimesAroundAChange",
 		inText(`slices.SortStableFunc(todo, func`, `slices.SortStableFunc(todo[:0], func`)),
 	m("past: a wrong clock raises nothing", "lease/scope.Namespace.NoteUsed", "TestPastWithAWrongClock",

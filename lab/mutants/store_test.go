@@ -72,7 +72,7 @@ var storeMutants = []mutant{
 	).in("./test/stores/sqlite"),
 	m("a pinned connection waits for the disk", "sqlstore.Store.Pin", "TestDurableRenewals",
 		swap("sqliteDurable(ctx, c)", "error(nil)")).in("./test/stores/sqlite"),
-	m("the files are compared where a connection is pinned", "sqlstore.Store.checkPinned",
+	m("the files are compared where a connection is pinned", "sqlstore.Store.replacedElse",
 		"TestComparedBeforeTheIdentity",
 		swap("s.checkFiles(s.sideFiles)", "nil")).in("./test/stores/sqlite"),
 	m("a namespace that is made again in a file gives another identity", "sqlstore.sqliteSwap",

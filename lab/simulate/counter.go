@@ -152,7 +152,7 @@ func (c *counter) carryOut(s *sim, r store.Record) {
 }
 
 // carryAddition is an addition that has reached the store.
-func (s *sim) carryAddition(p *process, a store.Addition) added {
+func (s *sim) carryAddition(p *process, a store.Addition) (store.Record, error) {
 	r, err := s.store.add(a)
 	if err == nil {
 		s.counterOf(r.Key).carryOut(s, r)
@@ -161,7 +161,7 @@ func (s *sim) carryAddition(p *process, a store.Addition) added {
 		s.traceLine("  store: %s adds %d to %s of %d, now %d, %q: %v", p.name, a.N, a.Key.Namespace, a.Key.Node, r.From,
 			r.Nonce, err)
 	}
-	return added{r, err}
+	return r, err
 }
 
 // order is the highest ordinal of each period that was given so far.

@@ -34,17 +34,62 @@ type call struct {
 }
 
 // Get implements store.Store.
-func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	return k.fetchList(ctx, "get", func() []store.Record { return k.p.s.store.get(keys) })
 }
 
+// found is the answer to a read.
+type found struct {
+	records []store.Record
+	reply   store.Reply
+}
+
 // fetchList asks for a list. The caller may change it.
-func (k link) fetchList(ctx context.Context, what string, do func() []store.Record) ([]store.Record, error) {
-	out, err := k.sendRequest(ctx, what, func() any { return do() }, nil)
+func (k link) fetchList(
+	ctx context.Context, what string, do func() []store.Record,
+) (_ []store.Record, reply store.Reply, _ error) {
+	reply, err := k.askApart(ctx)
 	if err != nil {
-		return nil, err
+		return nil, reply, err
 	}
-	return slices.Clone(out.([]store.Record)), nil
+	out, err := k.sendRequest(ctx, what, func() any { return found{do(), k.p.s.storeReply()} }, nil)
+	if err != nil {
+		return nil, reply, err
+	}
+	answer := out.(found)
+	return slices.Clone(answer.records), k.replyOf(answer.reply, reply), nil
+}
+
+// askApart asks a store whose answers do not tell its identity. A swap
+// tells what was asked last.
+func (k link) askApart(ctx context.Context) (store.Reply, error) {
+	if !k.p.s.store.apart {
+		return store.Reply{}, nil
+	}
+	out, err := k.sendRequest(ctx, "identity", func() any { return k.p.s.storeReply() }, nil)
+	if err != nil {
+		return store.Reply{}, err
+	}
+	k.p.told = out.(store.Reply)
+	return k.p.told, nil
+}
+
+// replyOf returns the reply of an answer, or the reply that was asked for
+// before it.
+func (k link) replyOf(answer, before store.Reply) store.Reply {
+	if k.p.s.store.apart {
+		return before
+	}
+	return answer
+}
+
+// storeReply is the reply of the store now.
+func (s *sim) storeReply() store.Reply {
+	r := store.Reply{Identity: s.store.name()}
+	if s.store.clock {
+		r.Now = start().Add(s.now)
+	}
+	return r
 }
 
 // sendRequest sends a request. do is the store's work when the request
@@ -165,19 +210,35 @@ func (p *process) crashSoon(d time.Duration) {
 // List implements store.Store.
 func (k link) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	return k.fetchList(ctx, "list", func() []store.Record { return k.p.s.store.list(namespace, nodes, limit) })
 }
 
 // Heads implements store.Store.
-func (k link) Heads(ctx context.Context) ([]store.Record, error) {
+func (k link) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
 	return k.fetchList(ctx, "heads", func() []store.Record { return k.p.s.store.heads() })
+}
+
+// swapped is the answer to a swap.
+type swapped struct {
+	errs  []error
+	then  []store.Record
+	reply store.Reply
 }
 
 // Swap implements store.Store. A batch may be cut in two, of which the
 // second part is lost or comes late.
-func (k link) Swap(ctx context.Context, writes []store.Write) []error {
+func (k link) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	p := k.p
+	before := p.told
+	if before == (store.Reply{}) {
+		var err error
+		if before, err = k.askApart(ctx); err != nil {
+			return slices.Repeat([]error{err}, len(writes)), nil, before
+		}
+	}
 	k.h.noteWrites(writes)
 	cut := len(writes)
 	if cut > 1 && !k.near && !p.replay && p.s.drawFault(faultCut, p, 0) {
@@ -193,18 +254,19 @@ func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 			}
 			errs[i] = p.s.carryWrite(p, w)
 		}
-		return errs
-	}
-	out, err := k.sendRequest(ctx, "swap", do, func(out any) { p.s.noteAnswers(k.h, writes, out.([]error)) })
-	if err != nil {
-		errs := make([]error, len(writes))
-		for i := range errs {
-			errs[i] = err
+		var read []store.Record
+		if p.s.store.rides && len(then) > 0 {
+			read = p.s.store.get(then)
 		}
-		p.s.noteUnanswered(k.h, writes)
-		return errs
+		return swapped{errs, read, p.s.storeReply()}
 	}
-	return slices.Clone(out.([]error))
+	out, err := k.sendRequest(ctx, "swap", do, func(out any) { p.s.noteAnswers(k.h, writes, out.(swapped).errs) })
+	if err != nil {
+		p.s.noteUnanswered(k.h, writes)
+		return slices.Repeat([]error{err}, len(writes)), nil, before
+	}
+	answer := out.(swapped)
+	return slices.Clone(answer.errs), slices.Clone(answer.then), k.replyOf(answer.reply, before)
 }
 
 // noteWrites notes the writes of a lease as soon as it sends them.
@@ -232,45 +294,29 @@ func (h *holding) shareUntil(node, until int64) {
 
 // added is the answer to an addition.
 type added struct {
-	r   store.Record
-	err error
+	r     store.Record
+	err   error
+	reply store.Reply
 }
 
 // Add implements store.Store.
-func (k link) Add(ctx context.Context, a store.Addition) (store.Record, error) {
-	if !k.p.s.store.adds {
+func (k link) Add(ctx context.Context, a store.Addition) (store.Record, store.Reply, error) {
+	if !k.p.s.store.adds || k.p.s.store.apart {
 		return k.Basic.Add(ctx, a)
 	}
-	out, err := k.sendRequest(ctx, "add", func() any { return k.p.s.carryAddition(k.p, a) }, nil)
+	out, err := k.sendRequest(ctx, "add", func() any {
+		r, err := k.p.s.carryAddition(k.p, a)
+		return added{r, err, k.p.s.storeReply()}
+	}, nil)
 	if err != nil {
-		return store.Record{}, err
+		return store.Record{}, store.Reply{}, err
 	}
-	return out.(added).r, out.(added).err
-}
-
-// Identity implements store.Store.
-func (k link) Identity(ctx context.Context, _ string) (string, error) {
-	out, err := k.sendRequest(ctx, "identity", func() any { return k.p.s.store.name() }, nil)
-	if err != nil {
-		return "", err
-	}
-	return out.(string), nil
+	answer := out.(added)
+	return answer.r, answer.reply, answer.err
 }
 
 // Suspect implements store.Store.
 func (k link) Suspect(ctx context.Context, identity string) error {
 	_, err := k.sendRequest(ctx, "suspect", func() any { k.p.s.changeIdentity(k.p, identity); return nil }, nil)
 	return err
-}
-
-// Now implements store.Store.
-func (k link) Now(ctx context.Context) (time.Time, error) {
-	if !k.p.s.store.clock {
-		return time.Time{}, nil
-	}
-	out, err := k.sendRequest(ctx, "time", func() any { return start().Add(k.p.s.now) }, nil)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return out.(time.Time), nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // process is a simulated process, and the world its leases and generators
@@ -35,6 +36,7 @@ type process struct {
 	holdings    []*holding // also those that were given back: a call that began before may still return
 	takers      []*taker   // also those that were closed
 	nonces      int
+	told        store.Reply   // of a store that is asked apart, the last
 	resumptions atomic.Uint64 // as a VMClock counts
 	processor   uint64        // what its generator says: all that two copies do not share
 	twin        *process      // resumed from the same snapshot

@@ -24,6 +24,7 @@ const countingStretch = 0.05 // hours
 func (s *sim) drawCounters(chance *rand.Rand) {
 	s.eve = -time.Duration(chance.Int64N(int64(s.plan.Hours * float64(time.Hour))))
 	s.store.adds = chance.IntN(3) > 0
+	s.store.apart = chance.IntN(4) == 0
 	for i := range 1 + chance.IntN(3) {
 		s.counters = append(s.counters, newCounter(chance, fmt.Sprintf("numbers%d", i)))
 	}

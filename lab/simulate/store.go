@@ -22,6 +22,8 @@ type medium struct {
 	down     time.Duration
 	backup   map[store.Key]store.Record
 	adds     bool // it can add; else programs swap
+	apart    bool // it tells its identity in an answer of its own
+	rides    bool // it reads in the round trip of a write
 
 	// equal compares the stored nonce with the one a swap expects. Only
 	// tests of the simulation set another: a store that does not compare.

@@ -38,12 +38,12 @@ type sight struct {
 }
 
 // Add implements store.Store.
-func (t *taker) Add(ctx context.Context, a store.Addition) (store.Record, error) {
-	r, err := store.Add(ctx, t.Store, a)
+func (t *taker) Add(ctx context.Context, a store.Addition) (_ store.Record, reply store.Reply, _ error) {
+	r, reply, err := store.Add(ctx, t.Store, a)
 	if err == nil {
 		t.noteTake(r)
 	}
-	return r, err
+	return r, reply, err
 }
 
 // noteTake is told of each take with an answer that reached the process.

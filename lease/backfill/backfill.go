@@ -74,7 +74,7 @@ func Open(
 			int64(scope.MaxBackfillNode))
 	}
 	b := &Backfill{st: st, name: namespace, scheme: s, node: node}
-	_, _, err := b.readCounts(ctx, nil)
+	_, _, _, err := b.readCounts(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	for i, h := range hours {
 		keys[i] = pastKey(b.name, b.node, h.hour())
 	}
-	ns, stored, err := b.readCounts(ctx, keys)
+	ns, stored, a, err := b.readCounts(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +158,12 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 		}
 		writes, taken, rest = append(writes, write), append(taken, ids), rest[n:]
 	}
-	if ns, err = ns.NoteUsed(ctx, b.st, top, now); errors.Is(err, store.ErrLost) {
+	if ns, err = ns.NoteUsed(ctx, b.st, a, top, now); errors.Is(err, store.ErrLost) {
 		return todo, nil
 	} else if err != nil {
 		return nil, err
 	}
-	errs := b.st.Swap(ctx, writes)
+	errs, _, wrote := b.st.Swap(ctx, writes)
 	var unknown error
 	for i, err := range errs {
 		switch {
@@ -180,9 +180,12 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	if unknown != nil {
 		return nil, fmt.Errorf("lease: counting IDs of namespace %q for the past: %w", b.name, unknown)
 	}
-	after, _, err := b.readCounts(ctx, nil)
+	after, _, a, err := b.readCounts(ctx, nil)
 	if err != nil {
 		return nil, err
+	}
+	if err := a.Follows(wrote); err != nil {
+		return nil, fmt.Errorf("lease: namespace %q: %w", b.name, err)
 	}
 	if after.Generation != ns.Generation || after.Epoch() != ns.Epoch() {
 		return todo, nil // what was taken may be of a store or a layout that is over

@@ -473,7 +473,7 @@ func TestPastIsNoNode(t *testing.T) {
 		t.Errorf("namespaces %v, %v", ns, err)
 	}
 	every := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
-	rs, err := p.st.List(p.ctx, "n", every, 1<<20)
+	rs, _, err := p.st.List(p.ctx, "n", every, 1<<20)
 	if err != nil || len(rs) != 3 {
 		t.Fatalf("%v, %v", rs, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -133,8 +134,12 @@ func (w wantedID) shown() string { return showTime(time.Unix(w.second-beforeUnix
 
 // readCounts reads the namespace and counts, and returns why no ID can be
 // made, if so.
-func (b *Backfill) readCounts(ctx context.Context, keys []store.Key) (scope.Namespace, []store.Record, error) {
-	fail := func(err error) (scope.Namespace, []store.Record, error) { return scope.Namespace{}, nil, err }
+func (b *Backfill) readCounts(
+	ctx context.Context, keys []store.Key,
+) (scope.Namespace, []store.Record, answer.Answer, error) {
+	fail := func(err error) (scope.Namespace, []store.Record, answer.Answer, error) {
+		return scope.Namespace{}, nil, answer.Answer{}, err
+	}
 	b.mu.Lock()
 	seen, dead := b.seen, b.dead
 	b.mu.Unlock()
@@ -147,13 +152,9 @@ func (b *Backfill) readCounts(ctx context.Context, keys []store.Key) (scope.Name
 		last = len(all)
 		all = append(all, seen.record.Key)
 	}
-	rs, err := b.st.Get(ctx, all)
+	rs, a, err := answer.Read(ctx, b.st, all...)
 	if err != nil {
 		return fail(fmt.Errorf("lease: reading namespace %q: %w", b.name, err))
-	}
-	id, err := b.st.Identity(ctx, b.name)
-	if err != nil {
-		return fail(fmt.Errorf("lease: reading the store's identity: %w", err))
 	}
 	ns, err := scope.ReadNamespace(b.st, rs[0])
 	if err != nil {
@@ -165,11 +166,11 @@ func (b *Backfill) readCounts(ctx context.Context, keys []store.Key) (scope.Name
 	if err := b.compare(ctx, seen, ns, rs[max(last, 0)]); err != nil {
 		return fail(err)
 	}
-	if err := ns.Fills(b.scheme, b.node, id); err != nil {
+	if err := ns.Fills(b.scheme, b.node, a.Identity); err != nil {
 		return fail(err)
 	}
 	b.remember(ns, store.Record{})
-	return ns, rs[1 : 1+len(keys)], nil
+	return ns, rs[1 : 1+len(keys)], a, nil
 }
 
 // compare looks for a store that was rolled back behind this Backfill, with

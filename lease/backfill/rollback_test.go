@@ -37,6 +37,21 @@ func TestPastDuringAChange(t *testing.T) {
 	}
 }
 
+// A count that another server wrote than the one that answers after it is
+// not used.
+func TestPastOfTwoServers(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	at := pastNow.Add(-time.Hour)
+	p.id(b, at)
+	was := p.st.id
+	p.st.before = func([]store.Write) { p.st.id = "two" }
+	p.st.after = func([]store.Write) { p.st.id = was }
+	if id, err := newAt(p.ctx, b, at); err == nil || !strings.Contains(err.Error(), "proxy") {
+		t.Errorf("%d, %v", id, err)
+	}
+}
+
 // A tombstone refuses, and one that comes back goes on from the counts.
 func TestPastOfADeletedNamespace(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
@@ -235,7 +250,7 @@ func TestPastDamagedCount(t *testing.T) {
 		} {
 			next := r
 			next.Data, next.Nonce, next.Revision = data, r.Nonce+"x", r.Revision+1
-			if err := p.st.Swap(p.ctx, []store.Write{{Old: r.Nonce, New: next}})[0]; err != nil {
+			if _, err := store.Put(p.ctx, p.st, store.Write{Old: r.Nonce, New: next}); err != nil {
 				t.Fatal(err)
 			}
 			if id, err := newAt(p.ctx, b, at); err == nil || !strings.Contains(err.Error(), "damaged") {
@@ -335,10 +350,8 @@ func TestPastWithoutAnswers(t *testing.T) {
 	p.id(b, at)
 	backup := p.st.backup()
 	p.id(b, at)
-	for _, call := range []string{"get", "identity"} {
-		p.st.away = map[string]error{call: away}
-		p.refused(b, at, away, "reading")
-	}
+	p.st.away = map[string]error{"get": away}
+	p.refused(b, at, away, "reading")
 	op := scope.Namespaces(p.st)
 	if _, err := op.BackfillNodes(p.ctx, "n", snowfence.NodeRange{Until: 4}); !errors.Is(err, away) {
 		t.Error(err)
@@ -355,7 +368,7 @@ func TestPastWithoutAnswers(t *testing.T) {
 	p.refused(b, at, backfill.ErrRolledBack, "")
 
 	p = newPastOf(t, schemeOf(t, pastLayout))
-	p.st.away = map[string]error{"identity": away}
+	p.st.away = map[string]error{"get": away}
 	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, away) {
 		t.Error(err)
 	}

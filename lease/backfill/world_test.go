@@ -51,14 +51,19 @@ func newPastStore() *pastStore {
 	return &pastStore{Memory: store.NewMemory(), id: "one", written: map[store.Key]store.Record{}}
 }
 
-func (s *pastStore) Identity(context.Context, string) (string, error) {
+// reply is the answer of the store about itself.
+func (s *pastStore) reply() store.Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.id, s.away["identity"]
+	r := store.Reply{Identity: s.id}
+	if s.clock != nil {
+		r.Now = s.clock()
+	}
+	return r
 }
 
 // Get panics where DynamoDB refuses.
-func (s *pastStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *pastStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	asked := map[store.Key]bool{}
 	for _, k := range keys {
 		if asked[k] {
@@ -67,9 +72,10 @@ func (s *pastStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, 
 		asked[k] = true
 	}
 	if err := s.away["get"]; err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
-	return s.Memory.Get(ctx, keys)
+	rs, _, err := s.Memory.Get(ctx, keys)
+	return rs, s.reply(), err
 }
 
 func (s *pastStore) Suspect(_ context.Context, identity string) error {
@@ -84,18 +90,12 @@ func (s *pastStore) Suspect(_ context.Context, identity string) error {
 	return s.away["suspect"]
 }
 
-func (s *pastStore) Now(ctx context.Context) (time.Time, error) {
-	if s.clock == nil {
-		return s.Memory.Now(ctx)
-	}
-	return s.clock(), nil
-}
-
-func (s *pastStore) Swap(ctx context.Context, ws []store.Write) []error {
+func (s *pastStore) Swap(ctx context.Context, ws []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	if s.before != nil {
 		s.before(ws)
 	}
-	errs := s.Memory.Swap(ctx, ws)
+	errs, _, _ := s.Memory.Swap(ctx, ws)
+	reply := s.reply()
 	s.mu.Lock()
 	for i, w := range ws {
 		if errs[i] == nil {
@@ -114,7 +114,7 @@ func (s *pastStore) Swap(ctx context.Context, ws []store.Write) []error {
 	if after != nil {
 		after(ws)
 	}
-	return errs
+	return errs, nil, reply
 }
 
 // backup returns all records.

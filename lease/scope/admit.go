@@ -9,13 +9,14 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Admit returns a namespace that gives grants to a lease of a scheme, and
-// the identity of the store. The namespace is active, has the scheme, and
+// the answer of the store. The namespace is active, has the scheme, and
 // fits, which is called with it, is no error. Admit adds the scheme's new
 // secrets, and what the store tells more of its identity.
 //
@@ -23,9 +24,9 @@ import (
 // Admit adds nothing: first the floor has to be raised ([Namespace.Raise]).
 func (op Operator) Admit(
 	ctx context.Context, namespace string, s *snowfence.Scheme, fits func(Namespace) error,
-) (Namespace, string, error) {
+) (Namespace, answer.Answer, error) {
 	for {
-		ns, err := op.Show(ctx, namespace)
+		ns, a, err := readNamespace(ctx, op.st, namespace)
 		if err == nil {
 			err = ns.Usable(s)
 		}
@@ -33,20 +34,20 @@ func (op Operator) Admit(
 			err = fits(ns)
 		}
 		if err != nil {
-			return Namespace{}, "", err
+			return Namespace{}, a, err
 		}
-		id, same, err := ns.Identify(ctx, op.st)
+		same, err := ns.Identify(a.Identity)
 		if err != nil {
-			return Namespace{}, "", err
+			return Namespace{}, a, err
 		}
 		keys, added, err := ns.rotated(s, false)
-		if err != nil || !same || !added && id == ns.Identity {
-			return ns, id, err
+		if err != nil || !same || !added && a.Identity == ns.Identity {
+			return ns, a, err
 		}
-		ns.Keys, ns.Identity = keys, id
+		ns.Keys, ns.Identity = keys, a.Identity
 		ns, err = ns.write(ctx, op.st)
 		if !errors.Is(err, store.ErrLost) {
-			return ns, id, err
+			return ns, a, err
 		}
 	}
 }
@@ -79,24 +80,20 @@ func (ns Namespace) Signing(ctx context.Context, st store.Store) (Namespace, err
 	return ns.write(ctx, st)
 }
 
-// Identify returns the identity of the store, and whether that is the
-// namespace's.
+// Identify reports whether a store's identity is the namespace's.
 //
 // Invariant: each source that a namespace has seen is compared until an
 // operator accepts less. So an identity that leaves a source out is an
 // error: the present grant may be used to its end.
-func (ns Namespace) Identify(ctx context.Context, st store.Store) (id string, same bool, err error) {
-	if id, err = st.Identity(ctx, ns.Name); err != nil {
-		return "", false, fmt.Errorf("lease: reading the store's identity: %w", err)
-	}
+func (ns Namespace) Identify(id string) (same bool, err error) {
 	same, less := store.Compare(id, ns.Identity)
 	if less {
-		return "", false, fault.Refusedf("lease: namespace %q: the store hides a part of its identity that "+
+		return false, fault.Refusedf("lease: namespace %q: the store hides a part of its identity that "+
 			"it showed before (it was %q, and is %q): give the user back the rights that \"snowfence doctor\" names, "+
 			"or accept that fewer losses are noticed: snowfence namespace confirm %s",
 			ns.Name, ns.Identity, id, ns.Name)
 	}
-	return id, same, nil
+	return same, nil
 }
 
 // NoteIdentity writes an identity of the namespace's store that names more

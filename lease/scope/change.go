@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -53,7 +54,7 @@ func (op Operator) Change(
 
 func (c change) apply(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
 	for {
-		ns, err := Namespaces(st).Show(ctx, name)
+		ns, a, err := readNamespace(ctx, st, name)
 		switch {
 		case err != nil:
 			return Namespace{}, err
@@ -62,7 +63,7 @@ func (c change) apply(ctx context.Context, st store.Store, name string, now time
 		}
 		// With a wrong clock, floors would be too low, and limits that were
 		// lowered end too soon.
-		if _, err := fault.CheckedClock(ctx, st, world.From(ctx).Now, ns.MaxSkew); err != nil {
+		if _, err := a.Clock(world.From(ctx), world.From(ctx).Now, ns.MaxSkew); err != nil {
 			return Namespace{}, err
 		}
 		switch {
@@ -133,7 +134,7 @@ func (op Operator) Delete(ctx context.Context, namespace string) (Namespace, err
 // each earlier renewal. A later one sees the new generation before it is
 // used.
 func freeze(ctx context.Context, st store.Store, namespace string, allowed func(Namespace) error) (Namespace, error) {
-	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
+	return editNamespace(ctx, st, namespace, func(ns *Namespace, _ answer.Answer) (bool, error) {
 		if ns.State == Deleted {
 			return false, ns.notActive()
 		}

@@ -36,10 +36,11 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	if err != nil {
 		return Namespace{}, err
 	}
-	id, err := st.Identity(ctx, ns.Name)
+	_, a, err := readNamespace(ctx, st, ns.Name) // after the records: the store may be another one by now
 	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
+		return Namespace{}, err
 	}
+	id := a.Identity
 	if id != ns.Identity { // it lost grants, and the floor is not raised yet
 		floor = max(floor, ns.above(old, now))
 	}

@@ -126,7 +126,7 @@ func TestChangeWithoutAnswers(t *testing.T) {
 			t.Errorf("%s: without an answer at the end: %v", name, err)
 		}
 		g = holding(t)
-		g.st.idErr = errSilent
+		g.st.afterErr = errSilent
 		if err := act(g); name == "layout" && (!errors.Is(err, errSilent) || g.namespace().State != Active) {
 			t.Errorf("%s: without an identity: %v", name, err)
 		}
@@ -165,7 +165,7 @@ func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 		},
 		"silent": {
 			change{},
-			func(g *stage) { g.st.idErr = errSilent },
+			func(g *stage) { g.st.afterErr = errSilent },
 			errSilent, Changing,
 		},
 	} {
@@ -222,7 +222,7 @@ func TestStartOfAChangedLayout(t *testing.T) {
 			Key: store.Key{Namespace: "n", Node: 3}, Nonce: "x", Generation: ns.Generation, From: g.tick(0) - 1000,
 			Until: g.tick(0) + c.until,
 		}
-		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
+		must(store.Put(t.Context(), g.st.Memory, store.Write{New: r}))
 		to := g.scheme(c.to)
 		next, err := change{to, NamespaceOptions{Force: c.force || c.refused}}.next(t.Context(), g.st, ns, g.now)
 		if (err != nil) != c.refused {

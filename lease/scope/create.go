@@ -56,9 +56,9 @@ type NamespaceOptions struct {
 // could not be leased before, they count as used by hand until now. A
 // layout past its end is refused.
 //
-// If the layout has a key field, the namespace remembers from
-// the beginning which secret has which key number. It adds secrets
-// that it does not know yet: this is how secrets are rotated.
+// If the layout has a key field, the namespace remembers from the beginning
+// which secret has which key number. It adds secrets that it does not know
+// yet: this is how secrets are rotated.
 func (op Operator) Create(
 	ctx context.Context, name string, s *snowfence.Scheme, o *NamespaceOptions,
 ) (Namespace, error) {
@@ -71,7 +71,7 @@ func (op Operator) Create(
 	}
 	c := change{NamespaceOptions: NamespaceOptions{Unused: now, Nodes: o.Nodes}}
 	for {
-		ns, err := op.Show(ctx, name)
+		ns, a, err := readNamespace(ctx, op.st, name)
 		switch {
 		case errors.Is(err, fault.ErrNoNamespace):
 			ns = Namespace{
@@ -143,9 +143,7 @@ func (op Operator) Create(
 		next.Generation, next.State, next.Keys = ns.Generation+1, Active, keys
 		ns = next
 		if ns.record.Nonce == "" {
-			if ns.Identity, err = op.st.Identity(ctx, name); err != nil {
-				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
-			}
+			ns.Identity = a.Identity
 		}
 		// A namespace that comes back keeps the identity of its earlier
 		// store. If the store is another one by now, the first lease raises

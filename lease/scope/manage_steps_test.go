@@ -114,11 +114,12 @@ func TestConfirmStoreOnce(t *testing.T) {
 	g.st.id = "three"
 	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 	wantErr(t, errOf(Namespaces(g.st).Confirm(t.Context(), "n")), errSilent, "not written")
-	g.st.idErr, g.st.onSwap = errSilent, nil
+	g.st.onGet, g.st.onSwap = func([]store.Key) error { return errSilent }, nil
 	if _, err := Namespaces(g.st).Confirm(t.Context(), "n"); !errors.Is(err, errSilent) ||
 		g.namespace().Identity != "two" {
-		t.Errorf("a store that does not say who it is: %v", err)
+		t.Errorf("a store that does not answer: %v", err)
 	}
+	g.st.onGet = nil
 	wantErr(t, errOf(Namespaces(g.st).Confirm(t.Context(), "other")), fault.ErrNoNamespace, "no namespace")
 }
 

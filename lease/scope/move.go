@@ -6,6 +6,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -30,7 +31,11 @@ func Move(ctx context.Context, name string, from, to store.Place) error {
 			return r, err
 		}
 		if ns.Identity != was { // it lost grants, and no program has raised the floor yet
-			now, err := fault.CheckedClock(ctx, from, world.From(ctx).Now, ns.MaxSkew)
+			_, a, err := answer.Read(ctx, from, head)
+			if err != nil {
+				return r, fmt.Errorf("%s: asking for its time: %w", from.Name, err)
+			}
+			now, err := a.Clock(world.From(ctx), world.From(ctx).Now, ns.MaxSkew)
 			if err != nil {
 				return r, err
 			}

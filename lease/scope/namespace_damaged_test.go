@@ -13,10 +13,10 @@ import (
 func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	st := store.NewMemory()
 	must(scope.Namespaces(st).Create(t.Context(), "orders", newScheme(t, sqlSpec), nil))
-	rs := must(st.Get(t.Context(), []store.Key{{Namespace: "orders", Node: store.NamespaceNode}}))
+	rs := got(st.Get(t.Context(), []store.Key{{Namespace: "orders", Node: store.NamespaceNode}}))
 	r := rs[0]
 	r.Nonce, r.Data = "another", "{"
-	if err := st.Swap(t.Context(), []store.Write{{Old: rs[0].Nonce, New: r}})[0]; err != nil {
+	if _, err := store.Put(t.Context(), st, store.Write{Old: rs[0].Nonce, New: r}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := scope.Namespaces(st).Show(t.Context(), "orders")

@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -23,6 +24,20 @@ type storedNamespace struct {
 	Ledger    ledger         `json:"ledger,omitzero"`
 	Before    lowered        `json:"before,omitzero"`
 	Moved     move.Moved     `json:"moved,omitzero"`
+}
+
+// readNamespace returns a namespace, and the answer that it came with, also
+// with a [fault.ErrNoNamespace].
+func readNamespace(ctx context.Context, st store.Store, name string) (Namespace, answer.Answer, error) {
+	if err := fault.CheckName(name); err != nil {
+		return Namespace{}, answer.Answer{}, err
+	}
+	rs, a, err := answer.Read(ctx, st, store.Key{Namespace: name, Node: store.NamespaceNode})
+	if err != nil {
+		return Namespace{}, a, fmt.Errorf("lease: reading namespace %q: %w", name, err)
+	}
+	ns, err := ReadNamespace(st, rs[0])
+	return ns, a, err
 }
 
 // ReadNamespace returns the namespace of its record in a store.
@@ -73,7 +88,7 @@ func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error
 		return Namespace{}, err
 	}
 	r.Nonce, r.Revision, r.At = nonce, r.Revision+1, w.Now().UnixMilli()
-	if err := st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
+	if _, err := store.Put(ctx, st, store.Write{Old: old, New: r}); err != nil {
 		return Namespace{}, fmt.Errorf("lease: writing namespace %q: %w", ns.Name, err)
 	}
 	return decodeNamespace(r)

@@ -192,9 +192,10 @@ func TestNamespaceWithoutAnswers(t *testing.T) {
 		}
 	}
 	g := empty(t, withRollback)
-	g.st.Memory, g.st.idErr, g.st.swaps = store.NewMemory(), errSilent, 0
+	g.st.Memory, g.st.swaps = store.NewMemory(), 0
+	g.st.onGet = func([]store.Key) error { return errSilent }
 	if ns, err := g.create(); !errors.Is(err, errSilent) || ns.Name != "" || g.st.swaps != 0 {
-		t.Errorf("a store that does not say who it is: %d writes, %v", g.st.swaps, err)
+		t.Errorf("a store that does not answer: %d writes, %v", g.st.swaps, err)
 	}
 	g = empty(t, keyed, one)
 	g.s = empty(t, keyed, two).s
@@ -239,7 +240,9 @@ type listing struct {
 	rs []store.Record
 }
 
-func (l listing) Heads(context.Context) ([]store.Record, error) { return l.rs, nil }
+func (l listing) Heads(context.Context) ([]store.Record, store.Reply, error) {
+	return l.rs, store.Reply{}, nil
+}
 
 // Namespaces are listed, and sequences beside them are not.
 func TestListedNamespaces(t *testing.T) {
@@ -248,7 +251,7 @@ func TestListedNamespaces(t *testing.T) {
 	m, err := Namespaces(g.st).Show(t.Context(), "m")
 	g.must(err)
 	sequence := store.Record{Key: store.Key{Namespace: "#n", Node: -2}, Nonce: "x"}
-	g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: sequence}})[0])
+	must(store.Put(t.Context(), g.st.Memory, store.Write{New: sequence}))
 	if all, err := Namespaces(g.st).List(t.Context()); err != nil || len(all) != 2 || all[0].Name != "m" ||
 		all[1].Name != "n" {
 		t.Errorf("%+v, %v", all, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -22,21 +23,15 @@ func Namespaces(st store.Store) Operator { return Operator{st} }
 // Show returns a namespace, also a deleted one. The error is
 // lease.ErrNoNamespace if there is none of that name.
 func (op Operator) Show(ctx context.Context, name string) (Namespace, error) {
-	if err := fault.CheckName(name); err != nil {
-		return Namespace{}, err
-	}
-	rs, err := op.st.Get(ctx, []store.Key{{Namespace: name, Node: store.NamespaceNode}})
-	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", name, err)
-	}
-	return ReadNamespace(op.st, rs[0])
+	ns, _, err := readNamespace(ctx, op.st, name)
+	return ns, err
 }
 
 // List returns all namespaces of a store
 // in the order of their names, also deleted ones, but none that was moved
 // away.
 func (op Operator) List(ctx context.Context) ([]Namespace, error) {
-	heads, err := op.st.Heads(ctx)
+	heads, _, err := op.st.Heads(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lease: listing namespaces: %w", err)
 	}
@@ -57,20 +52,20 @@ func (op Operator) List(ctx context.Context) ([]Namespace, error) {
 	return out, nil
 }
 
-// editNamespace changes the record of a namespace, and
-// writes it if change says that there is anything to write.
+// editNamespace changes the record of a namespace, and writes it if change
+// says that there is anything to write. change gets the answer to the read.
 func editNamespace(
-	ctx context.Context, st store.Store, name string, change func(*Namespace) (bool, error),
+	ctx context.Context, st store.Store, name string, change func(*Namespace, answer.Answer) (bool, error),
 ) (Namespace, error) {
 	if st == nil {
 		return Namespace{}, errors.New("lease: the Store is nil")
 	}
 	for {
-		ns, err := Namespaces(st).Show(ctx, name)
+		ns, a, err := readNamespace(ctx, st, name)
 		if err != nil {
 			return Namespace{}, err
 		}
-		write, err := change(&ns)
+		write, err := change(&ns, a)
 		if err != nil {
 			return Namespace{}, err
 		}
@@ -89,16 +84,12 @@ func editNamespace(
 // start above now + the longest ttl + twice the largest skew; or it refuses
 // an identity that is less.
 func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
-	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
-		id, err := op.st.Identity(ctx, namespace)
-		if err != nil {
-			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
-		}
-		if ns.Identity == id {
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace, a answer.Answer) (bool, error) {
+		if ns.Identity == a.Identity {
 			return false, nil
 		}
 		ns.rolledBack(world.From(ctx).Now())
-		ns.Identity = id
+		ns.Identity = a.Identity
 		return true, nil
 	})
 }
@@ -110,16 +101,15 @@ func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, er
 // before programs start. It may be repeated, and then they wait longer. A
 // wrong clock is a lease.ErrSkew.
 func (op Operator) Restored(ctx context.Context, namespace string) (Namespace, error) {
-	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
-		id, _, err := ns.Identify(ctx, op.st)
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace, a answer.Answer) (bool, error) {
+		if _, err := ns.Identify(a.Identity); err != nil {
+			return false, err
+		}
+		now, err := a.Clock(world.From(ctx), world.From(ctx).Now, ns.MaxSkew)
 		if err != nil {
 			return false, err
 		}
-		now, err := fault.CheckedClock(ctx, op.st, world.From(ctx).Now, ns.MaxSkew)
-		if err != nil {
-			return false, err
-		}
-		ns.raise(now, id)
+		ns.raise(now, a.Identity)
 		ns.Generation++
 		return true, nil
 	})
@@ -182,7 +172,7 @@ func edit(
 		if node < 0 || node >= nodeCount(ns.Layout) {
 			return fail(fmt.Errorf("the layout %s has no such node", ns.Layout))
 		}
-		rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: ns.whole(node)}})
+		rs, _, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: ns.whole(node)}})
 		if err != nil {
 			return fail(err)
 		}
@@ -199,7 +189,7 @@ func edit(
 		if old == "" {
 			r.Generation, r.Until, r.From = ns.Generation, ns.Floor, ns.Floor
 		}
-		err = st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]
+		_, err = store.Put(ctx, st, store.Write{Old: old, New: r})
 		if err == nil {
 			return r, nil
 		}

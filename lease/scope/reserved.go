@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -33,7 +34,7 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 		return Namespace{}, fault.Invalidf("lease: namespace %q: the last number for the past is %d: choose 0, or 4 "+
 			"(the numbers 0 to 4)", namespace, last)
 	}
-	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace, a answer.Answer) (bool, error) {
 		err := error(nil)
 		switch {
 		case ns.State != Active:
@@ -52,11 +53,7 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 		if err := ns.reserve(); err != nil {
 			return false, err
 		}
-		id, err := op.st.Identity(ctx, namespace)
-		if err != nil {
-			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
-		}
-		w := world.From(ctx)
+		id, w := a.Identity, world.From(ctx)
 		if id != ns.Identity {
 			ns.rolledBack(w.Now())
 		}
@@ -72,7 +69,7 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 // by hand with reserved numbers. From then on the proof of each change of
 // layout includes these numbers, and a backfill may use only the number 0.
 func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace, error) {
-	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace, _ answer.Answer) (bool, error) {
 		switch {
 		case ns.Others:
 			return false, nil
@@ -104,11 +101,9 @@ func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes sn
 		return Namespace{}, fault.Invalidf("lease: namespace %q: IDs for the past have the nodes 0 to %d, not %d to %d",
 			namespace, int64(MaxBackfillNode), nodes.From, nodes.Until-1)
 	}
-	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
-		id, err := op.st.Identity(ctx, namespace)
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace, a answer.Answer) (bool, error) {
+		id := a.Identity
 		switch {
-		case err != nil:
-			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
 		case ns.State != Active:
 			return false, ns.notActive()
 		case ns.Backfill == 0:
@@ -216,12 +211,15 @@ func (ns Namespace) Revision() int64 { return ns.record.Revision }
 // NoteUsed writes that a backfill may use ticks up to now, if it does not
 // say so of the time top already. A change of layout puts its floor above
 // them. The error is a [store.ErrLost] if another process wrote the
-// namespace since it was read, and a lease.ErrSkew if the clock is wrong.
-func (ns Namespace) NoteUsed(ctx context.Context, st store.Store, top, now time.Time) (Namespace, error) {
+// namespace since it was read, and a lease.ErrSkew if the clock is wrong: a
+// is the answer to that read.
+func (ns Namespace) NoteUsed(
+	ctx context.Context, st store.Store, a answer.Answer, top, now time.Time,
+) (Namespace, error) {
 	if top.UnixMilli() < ns.ledger.Until {
 		return ns, nil
 	}
-	if _, err := fault.CheckedClock(ctx, st, world.From(ctx).Now, pastSkew); err != nil {
+	if _, err := a.Clock(world.From(ctx), world.From(ctx).Now, pastSkew); err != nil {
 		return ns, err
 	}
 	ns.ledger.Until = now.UnixMilli() + 1
@@ -230,7 +228,7 @@ func (ns Namespace) NoteUsed(ctx context.Context, st store.Store, top, now time.
 
 // NoteRollback notes that a store may have lost counts of IDs for the past.
 func (op Operator) NoteRollback(ctx context.Context, namespace string) error {
-	_, err := editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
+	_, err := editNamespace(ctx, op.st, namespace, func(ns *Namespace, _ answer.Answer) (bool, error) {
 		ns.rolledBack(world.From(ctx).Now())
 		return true, nil
 	})

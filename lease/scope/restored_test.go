@@ -87,16 +87,16 @@ func TestRestoredInDoubt(t *testing.T) {
 	})
 }
 
-// setBack puts the records of a store back to their
-// present state when it is called. Later records vanish.
+// setBack puts the records of a store back to their present state when it
+// is called. Later records vanish.
 func setBack(t *testing.T, st *store.Memory) (restore func()) {
 	t.Helper()
 	list := func() []store.Record {
-		heads := must(st.Heads(context.Background()))
+		heads := got(st.Heads(context.Background()))
 		var all []store.Record
 		for _, head := range heads {
 			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
-			rs := must(st.List(context.Background(), head.Namespace, among, 1<<20))
+			rs := got(st.List(context.Background(), head.Namespace, among, 1<<20))
 			all = append(all, rs...)
 		}
 		return all
@@ -111,7 +111,7 @@ func setBack(t *testing.T, st *store.Memory) (restore func()) {
 			if r = backup[r.Key]; r.Nonce == old {
 				continue
 			}
-			if err := st.Swap(context.Background(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+			if _, err := store.Put(context.Background(), st, store.Write{Old: old, New: r}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -125,6 +125,7 @@ type timed struct {
 	now time.Time
 }
 
-func (s *timed) Now(context.Context) (time.Time, error) { return s.now, nil }
-
-func (s *timed) Identity(context.Context, string) (string, error) { return s.id, nil }
+func (s *timed) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	rs, _, err := s.Memory.Get(ctx, keys)
+	return rs, store.Reply{Identity: s.id, Now: s.now}, err
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -51,7 +52,7 @@ func (op Operator) RecordFunctions(
 			return none, 0, err
 		}
 	}
-	ns, err := editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
+	ns, err := editNamespace(ctx, op.st, namespace, func(ns *Namespace, _ answer.Answer) (bool, error) {
 		return true, ns.recordSQL(node, f, again, now)
 	})
 	if err != nil {
@@ -83,7 +84,7 @@ func vacant(ctx context.Context, st store.Store, namespace string, node int64, n
 		return err
 	}
 	l := ns.Layout
-	rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: ns.whole(node)}})
+	rs, _, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: ns.whole(node)}})
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d of namespace %q: %w", node, namespace, err)
 	}
@@ -174,7 +175,7 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 			return Region{}, err
 		}
 	}
-	ns, err = editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
+	ns, err = editNamespace(ctx, op.st, namespace, func(ns *Namespace, _ answer.Answer) (bool, error) {
 		now, had := ns.functionsAt(node)
 		if ns.State != Active || !had || now.Functions.Printed != q.Functions.Printed {
 			return false, fault.Refusedf("lease: node %d of namespace %q was changed at the same time: try again", node,

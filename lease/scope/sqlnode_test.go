@@ -94,7 +94,7 @@ type between struct {
 	before func()
 }
 
-func (b *between) Swap(ctx context.Context, ws []store.Write) []error {
+func (b *between) Swap(ctx context.Context, ws []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	if do := b.before; do != nil && ws[0].New.Node >= 0 {
 		b.before = nil
 		do()
@@ -149,13 +149,13 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 // lift takes a veto away as an older program would.
 func lift(t *testing.T, st store.Store, node int64) {
 	t.Helper()
-	rs := must(st.Get(t.Context(), []store.Key{{Namespace: "default", Node: node}}))
+	rs := got(st.Get(t.Context(), []store.Key{{Namespace: "default", Node: node}}))
 	r, old := rs[0], rs[0].Nonce
 	if old == "" {
 		return // no record, and no veto
 	}
 	r.Veto, r.Nonce = "", old+"l"
-	if err := st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+	if _, err := store.Put(t.Context(), st, store.Write{Old: old, New: r}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -164,11 +164,11 @@ func lift(t *testing.T, st store.Store, node int64) {
 // of a node.
 type crashing struct{ store.Store }
 
-func (c crashing) Swap(ctx context.Context, ws []store.Write) []error {
+func (c crashing) Swap(ctx context.Context, ws []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	if ws[0].New.Node < 0 {
 		return c.Store.Swap(ctx, ws)
 	}
-	return []error{errors.New("the program ended here")}
+	return []error{errors.New("the program ended here")}, nil, store.Reply{}
 }
 
 // TestRecordedNodeIsNotLeasedAfterACrash records a node for functions right
@@ -241,13 +241,13 @@ type afterRead struct {
 	do func()
 }
 
-func (a *afterRead) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	rs, err := a.Store.Get(ctx, keys)
+func (a *afterRead) Get(ctx context.Context, keys []store.Key) (_ []store.Record, reply store.Reply, _ error) {
+	rs, reply, err := a.Store.Get(ctx, keys)
 	if do := a.do; do != nil && keys[0].Node >= 0 {
 		a.do = nil
 		do()
 	}
-	return rs, err
+	return rs, reply, err
 }
 
 func TestNamespaceOfFunctions(t *testing.T) {

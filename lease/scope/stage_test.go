@@ -14,54 +14,60 @@ import (
 type scripted struct {
 	*store.Memory
 	id     string
-	idErr  error
 	onGet  func(keys []store.Key) error
 	onSwap func(writes []store.Write, do func([]store.Write) []error) []error
 
-	listErr     error
+	listErr  error
+	afterErr error // of reads after a list
+	listed   bool
+
 	gets, swaps int
 }
 
-func (s *scripted) Heads(ctx context.Context) ([]store.Record, error) {
-	if s.listErr != nil {
-		return nil, s.listErr
-	}
-	return s.Memory.Heads(ctx)
+func (s *scripted) reply() store.Reply { return store.Reply{Identity: s.id} }
+
+func (s *scripted) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
+	rs, _, err := s.Memory.Heads(ctx)
+	return rs, s.reply(), errors.Join(s.listErr, err)
 }
 
 func (s *scripted) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
-	if s.listErr != nil {
-		return nil, s.listErr
-	}
-	return s.Memory.List(ctx, namespace, nodes, limit)
+) ([]store.Record, store.Reply, error) {
+	s.listed = true
+	rs, _, err := s.Memory.List(ctx, namespace, nodes, limit)
+	return rs, s.reply(), errors.Join(s.listErr, err)
 }
 
-func (s *scripted) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *scripted) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if s.gets++; s.gets > 1000 {
 		panic("the store was asked a thousand times") // a loop that has no end
 	}
 	if s.onGet != nil {
 		if err := s.onGet(keys); err != nil {
-			return nil, err
+			return nil, store.Reply{}, err
 		}
 	}
-	return s.Memory.Get(ctx, keys)
-}
-
-func (s *scripted) Swap(_ context.Context, writes []store.Write) []error {
-	s.swaps++
-	do := func(ws []store.Write) []error { return s.Memory.Swap(context.Background(), ws) }
-	if s.onSwap != nil {
-		return s.onSwap(writes, do)
+	if s.listed && s.afterErr != nil {
+		return nil, store.Reply{}, s.afterErr
 	}
-	return do(writes)
+	rs, _, err := s.Memory.Get(ctx, keys)
+	return rs, s.reply(), err
 }
 
-func (s *scripted) Identity(context.Context, string) (string, error) { return s.id, s.idErr }
-
-func (s *scripted) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
+func (s *scripted) Swap(
+	_ context.Context, writes []store.Write, _ ...store.Key,
+) ([]error, []store.Record, store.Reply) {
+	s.swaps++
+	do := func(ws []store.Write) []error {
+		errs, _, _ := s.Memory.Swap(context.Background(), ws)
+		return errs
+	}
+	if s.onSwap != nil {
+		return s.onSwap(writes, do), nil, s.reply()
+	}
+	return do(writes), nil, s.reply()
+}
 
 var errSilent = errors.New("no answer")
 
@@ -120,7 +126,7 @@ func (g *stage) tick(later time.Duration) int64 { return g.s.Layout().TickOf(g.n
 
 func (g *stage) record(node int64) store.Record {
 	g.Helper()
-	rs, err := g.st.Memory.Get(g.Context(), []store.Key{{Namespace: "n", Node: node}})
+	rs, _, err := g.st.Memory.Get(g.Context(), []store.Key{{Namespace: "n", Node: node}})
 	g.must(err)
 	return rs[0]
 }
@@ -132,7 +138,7 @@ func (g *stage) change(node int64, f func(*store.Record)) {
 	old := r.Nonce
 	r.Nonce = old + "+"
 	f(&r)
-	g.must(g.st.Memory.Swap(g.Context(), []store.Write{{Old: old, New: r}})[0])
+	must(store.Put(g.Context(), g.st.Memory, store.Write{Old: old, New: r}))
 }
 
 // rename writes the namespace by other means.

@@ -39,29 +39,34 @@ func (a Addition) apply(r Record) Record {
 // Add carries out an addition on any store, with the promise of
 // [Store].Add. If the store cannot add, it reads the record and swaps it,
 // again and again until no other process was faster.
-func Add(ctx context.Context, st Store, a Addition) (Record, error) {
-	r, err := st.Add(ctx, a)
+func Add(ctx context.Context, st Store, a Addition) (_ Record, reply Reply, _ error) {
+	r, reply, err := st.Add(ctx, a)
 	if !errors.Is(err, errors.ErrUnsupported) {
-		return r, err
+		return r, reply, err
 	}
 	w := world.From(ctx)
 	for attempt := 0; ; attempt++ {
-		rs, err := st.Get(ctx, []Key{a.Key})
+		rs, _, err := st.Get(ctx, []Key{a.Key})
 		if err != nil {
-			return Record{}, err
+			return Record{}, reply, err
 		}
 		if rs[0].Nonce == "" || rs[0].Generation != a.Generation {
-			return Record{}, ErrLost
+			return Record{}, reply, ErrLost
 		}
 		next := a.apply(rs[0])
-		if err = st.Swap(ctx, []Write{{rs[0].Nonce, next}})[0]; err == nil {
-			return next, nil
+		wrote, err := Put(ctx, st, Write{rs[0].Nonce, next})
+		if err == nil { // who the store is, a swap may tell from before it
+			if _, reply, err = st.Get(ctx, []Key{a.Key}); err == nil {
+				err = wrote.Join(reply)
+			}
+			return next, reply, err
 		}
 		if !errors.Is(err, ErrLost) {
-			return Record{}, err
+			return Record{}, reply, err
 		}
 		if w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0 {
-			return Record{}, fmt.Errorf("lease: other processes changed the record before each try: %w", ctx.Err())
+			return Record{}, reply, fmt.Errorf("lease: other processes changed the record before each try: %w",
+				ctx.Err())
 		}
 	}
 }

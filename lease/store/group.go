@@ -1,27 +1,44 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // group is a store over which calls are gathered.
 type group struct {
 	Store
-	swaps batcher[[]Write, []error]
-	gets  batcher[[]Key, []Record]
-	names batcher[string, string]
-	times batcher[struct{}, time.Time]
+	swaps batcher[wanted, swapped]
+	gets  batcher[[]Key, found]
 
 	last atomic.Pointer[memo]
 
 	mu     sync.Mutex
 	pins   int      // leases that want the store pinned
 	unpins []func() // to be called when there are none
+}
+
+// wanted are the writes of a call, and the keys to be read after them.
+type wanted struct {
+	writes []Write
+	then   []Key
+}
+
+// swapped and found are answers of the store.
+type swapped struct {
+	errs  []error
+	then  []Record
+	reply Reply
+}
+
+type found struct {
+	records []Record
+	reply   Reply
+	err     error
 }
 
 // Group returns a store that gathers the calls of many leases into few
@@ -34,11 +51,11 @@ type group struct {
 //	l, err := lease.Open(ctx, st, "default", scheme, nil)
 //
 // Concurrent swaps become one Swap. A second write of the same key waits
-// for a later batch. Concurrent reads become one Get of distinct keys.
-// Concurrent calls of Identity or Now become one call. A call shares only a
-// round trip that begins after the call. So Group keeps the promise of
-// [Store]. Each write gets its own result. All calls that shared a round
-// trip get its error. List, Heads and Add go to st unchanged.
+// for a later batch. Concurrent reads become one Get of distinct keys. Each
+// namespace has round trips of its own. A call shares only a round trip
+// that begins after the call. So Group keeps the promise of [Store]. Each
+// write gets its own result. All calls that shared a round trip get its
+// [Reply] and its error. List, Heads and Add go to st unchanged.
 //
 // A call returns at once when its ctx ends, and does not affect others. If
 // its write has not begun, the group drops it. Otherwise the caller does
@@ -53,51 +70,30 @@ func Group(st Store) Store {
 		return nil
 	}
 	g := &group{Store: st}
-	g.swaps = batcher[[]Write, []error]{weigh: weigh[Write], clash: clash, do: g.swap}
-	g.gets = batcher[[]Key, []Record]{weigh: weigh[Key], do: g.get}
-	g.names = batcher[string, string]{weigh: light[string], do: g.identities}
-	g.times = batcher[struct{}, time.Time]{weigh: light[struct{}], do: g.now}
+	g.swaps = batcher[wanted, swapped]{
+		weigh: func(w wanted) int { return len(w.writes) }, clash: clash, do: g.swap,
+	}
+	g.gets = batcher[[]Key, found]{weigh: func(keys []Key) int { return len(keys) }, do: g.get}
 	return g
 }
 
 // Get implements [Store].
-func (g *group) Get(ctx context.Context, keys []Key) ([]Record, error) {
-	return g.gets.ask(ctx, slices.Clone(keys))
+func (g *group) Get(ctx context.Context, keys []Key) ([]Record, Reply, error) {
+	f, err := g.gets.ask(ctx, slices.Clone(keys))
+	return f.records, f.reply, cmp.Or(err, f.err)
 }
 
 // Swap implements [Store].
-func (g *group) Swap(ctx context.Context, writes []Write) []error {
-	if err := Check(writes); err != nil { // of all who would share the round trip
-		return slices.Repeat([]error{err}, len(writes))
+func (g *group) Swap(ctx context.Context, writes []Write, then ...Key) ([]error, []Record, Reply) {
+	err := Check(writes) // of all who would share the round trip
+	var s swapped
+	if err == nil {
+		s, err = g.swaps.ask(ctx, wanted{slices.Clone(writes), then})
 	}
-	errs, err := g.swaps.ask(ctx, slices.Clone(writes))
 	if err != nil {
-		return slices.Repeat([]error{err}, len(writes))
+		return slices.Repeat([]error{err}, len(writes)), nil, Reply{}
 	}
-	return errs
-}
-
-// Identity implements [Store].
-func (g *group) Identity(ctx context.Context, namespace string) (string, error) {
-	return g.names.ask(ctx, namespace)
-}
-
-// identities asks for the identity of each namespace once.
-func (g *group) identities(ctx context.Context, asked []string) ([]string, error) {
-	known := map[string]string{}
-	answers := make([]string, len(asked))
-	for i, namespace := range asked {
-		id, ok := known[namespace]
-		if !ok {
-			var err error
-			if id, err = g.Store.Identity(ctx, namespace); err != nil {
-				return nil, err
-			}
-			known[namespace] = id
-		}
-		answers[i] = id
-	}
-	return answers, nil
+	return s.errs, s.then, s.reply
 }
 
 // Decoded returns what decode makes of a record. A [Group] remembers that
@@ -124,20 +120,6 @@ func Decoded[T any](st Store, r Record, decode func(Record) (T, error)) (T, erro
 type memo struct {
 	record  Record
 	decoded any
-}
-
-// Now implements [Store].
-func (g *group) Now(ctx context.Context) (time.Time, error) {
-	return g.times.ask(ctx, struct{}{})
-}
-
-// now asks for the time once, for all callers.
-func (g *group) now(ctx context.Context, asked []struct{}) ([]time.Time, error) {
-	now, err := g.Store.Now(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Repeat([]time.Time{now}, len(asked)), nil
 }
 
 // Pin implements [Store]. The store is pinned once, for all leases.
@@ -174,64 +156,107 @@ func (g *group) unpin() {
 	}
 }
 
-// swap carries out the writes of many calls as one batch.
-func (g *group) swap(ctx context.Context, asked [][]Write) ([][]error, error) {
-	writes := slices.Concat(asked...)
-	errs := g.Store.Swap(ctx, writes)
-	if len(errs) != len(writes) {
-		return nil, fmt.Errorf("lease: the store gave %d results for %d writes", len(errs), len(writes))
-	}
-	answers := make([][]error, len(asked))
-	for i, a := range asked {
-		answers[i], errs = errs[:len(a):len(a)], errs[len(a):]
-	}
-	return answers, nil
-}
-
-// get reads the keys of many calls at once, each key once.
-func (g *group) get(ctx context.Context, asked [][]Key) ([][]Record, error) {
-	at := map[Key]int{}
-	var keys []Key
-	for _, a := range asked {
-		for _, k := range a {
-			if _, ok := at[k]; !ok {
-				at[k] = len(keys)
-				keys = append(keys, k)
+// swap carries out the writes of many calls as a batch for each namespace.
+// It reads after them if all calls want the same records.
+func (g *group) swap(ctx context.Context, asked []wanted) ([]swapped, error) {
+	answers := make([]swapped, len(asked))
+	eachNamespace(asked, wanted.namespace, func(calls []int) {
+		var writes []Write
+		then := asked[calls[0]].then
+		for _, i := range calls {
+			writes = append(writes, asked[i].writes...)
+			if !slices.Equal(then, asked[i].then) {
+				then = nil
 			}
 		}
-	}
-	rs, err := g.Store.Get(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	if len(rs) != len(keys) {
-		return nil, fmt.Errorf("lease: the store gave %d records for %d keys", len(rs), len(keys))
-	}
-	answers := make([][]Record, len(asked))
-	for i, a := range asked {
-		answers[i] = make([]Record, len(a))
-		for j, k := range a {
-			answers[i][j] = rs[at[k]]
+		errs, rs, reply := g.Store.Swap(ctx, writes, then...)
+		if len(errs) != len(writes) {
+			err := fmt.Errorf("lease: the store gave %d results for %d writes", len(errs), len(writes))
+			errs, rs, reply = slices.Repeat([]error{err}, len(writes)), nil, Reply{}
 		}
-	}
+		for _, i := range calls {
+			n := len(asked[i].writes)
+			answers[i], errs = swapped{errs[:n:n], rs, reply}, errs[n:]
+		}
+	})
 	return answers, nil
 }
 
-// weigh returns the weight of a call: the number of its writes or keys.
-func weigh[T any](ts []T) int { return len(ts) }
+// get reads the keys of many calls at once for each namespace, each key
+// once.
+func (g *group) get(ctx context.Context, asked [][]Key) ([]found, error) {
+	answers := make([]found, len(asked))
+	eachNamespace(asked, namespaceOf, func(calls []int) {
+		at := map[Key]int{}
+		var keys []Key
+		for _, i := range calls {
+			for _, k := range asked[i] {
+				if _, ok := at[k]; !ok {
+					at[k] = len(keys)
+					keys = append(keys, k)
+				}
+			}
+		}
+		rs, reply, err := g.Store.Get(ctx, keys)
+		if err == nil && len(rs) != len(keys) {
+			err = fmt.Errorf("lease: the store gave %d records for %d keys", len(rs), len(keys))
+		}
+		for _, i := range calls {
+			answers[i] = found{nil, reply, err}
+			for _, k := range asked[i] {
+				if err == nil {
+					answers[i].records = append(answers[i].records, rs[at[k]])
+				}
+			}
+		}
+	})
+	return answers, nil
+}
 
-// light is for questions without a weight: any number of them becomes one.
-func light[Q any](Q) int { return 0 }
+// eachNamespace runs do with the calls of each namespace, at the same time:
+// a call of the store is of one, because some stores have an identity for
+// each. A call of nothing has the name "", and is left out.
+func eachNamespace[T any](asked []T, name func(T) string, do func(calls []int)) {
+	calls := map[string][]int{}
+	for i, a := range asked {
+		if n := name(a); n != "" {
+			calls[n] = append(calls[n], i)
+		}
+	}
+	var all sync.WaitGroup
+	for _, same := range calls {
+		if len(calls) == 1 {
+			do(same)
+			return
+		}
+		all.Go(func() { do(same) })
+	}
+	all.Wait()
+}
+
+func (w wanted) namespace() string {
+	if len(w.writes) == 0 {
+		return ""
+	}
+	return w.writes[0].New.Namespace
+}
+
+func namespaceOf(keys []Key) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	return keys[0].Namespace
+}
 
 // clash reports whether a key of the writes is taken. If not, it takes
 // their keys.
-func clash(writes []Write, taken map[Key]bool) bool {
-	for _, w := range writes {
+func clash(w wanted, taken map[Key]bool) bool {
+	for _, w := range w.writes {
 		if taken[w.New.Key] {
 			return true
 		}
 	}
-	for _, w := range writes {
+	for _, w := range w.writes {
 		taken[w.New.Key] = true
 	}
 	return false

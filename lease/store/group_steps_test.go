@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
 var errNoAnswer = errors.New("no answer")
@@ -22,26 +21,22 @@ type silenced struct {
 	open  int // pins
 }
 
-func (s *silenced) Get(ctx context.Context, keys []Key) ([]Record, error) {
+func (s *silenced) Get(ctx context.Context, keys []Key) ([]Record, Reply, error) {
 	if s.err != nil {
-		return nil, s.err
+		return nil, Reply{}, s.err
 	}
 	return s.Memory.Get(ctx, keys)
 }
 
-func (s *silenced) Swap(ctx context.Context, writes []Write) []error {
+func (s *silenced) Swap(ctx context.Context, writes []Write, _ ...Key) ([]error, []Record, Reply) {
 	if s.err != nil {
-		return slices.Repeat([]error{s.err}, len(writes))
+		return slices.Repeat([]error{s.err}, len(writes)), nil, Reply{}
 	}
 	if s.swaps++; s.wait != nil {
 		<-s.wait
 	}
 	return s.Memory.Swap(ctx, writes)
 }
-
-func (s *silenced) Identity(context.Context, string) (string, error) { return "one", s.err }
-
-func (s *silenced) Now(context.Context) (time.Time, error) { return time.Unix(1, 0), s.err }
 
 func (s *silenced) Pin(context.Context) (func(), error) {
 	if s.err != nil {
@@ -62,7 +57,7 @@ func TestGroupRefusesAKeyTwice(t *testing.T) {
 		}
 		results := make([][]error, 3)
 		for i, ws := range [][]Write{{of(1)}, {of(2), of(2)}, {of(3)}} {
-			go func() { results[i] = g.Swap(t.Context(), ws) }()
+			go func() { results[i], _, _ = g.Swap(t.Context(), ws) }()
 			synctest.Wait()
 		}
 		close(st.wait)
@@ -80,22 +75,16 @@ func TestGroupRefusesAKeyTwice(t *testing.T) {
 func TestGroupWithoutAnswers(t *testing.T) {
 	st := &silenced{Memory: NewMemory()}
 	g := Group(st)
-	id, err := g.Identity(t.Context(), "n")
-	now, err2 := g.Now(t.Context())
-	if err := errors.Join(err, err2); err != nil || id != "one" || !now.Equal(time.Unix(1, 0)) {
-		t.Errorf("store %q at %v, %v", id, now, err)
+	want, err := Identity(t.Context(), st, "n")
+	id, err2 := Identity(t.Context(), g, "n")
+	if err := errors.Join(err, err2); err != nil || id != want {
+		t.Errorf("store %q, want %q, %v", id, want, err)
 	}
 	st.err = errNoAnswer
-	if id, err := g.Identity(t.Context(), "n"); !errors.Is(err, errNoAnswer) {
-		t.Errorf("identity %q, %v", id, err)
-	}
-	if now, err := g.Now(t.Context()); !errors.Is(err, errNoAnswer) {
-		t.Errorf("time %v, %v", now, err)
-	}
-	if rs, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}}); !errors.Is(err, errNoAnswer) {
+	if rs, _, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}}); !errors.Is(err, errNoAnswer) {
 		t.Errorf("records %v, %v", rs, err)
 	}
-	if errs := g.Swap(t.Context(),
+	if errs, _, _ := g.Swap(t.Context(),
 		[]Write{{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}}}); len(errs) != 1 ||
 		!errors.Is(errs[0], errNoAnswer) {
 		t.Errorf("writes: %v", errs)
@@ -105,21 +94,25 @@ func TestGroupWithoutAnswers(t *testing.T) {
 // short is a store whose answers are one too few.
 type short struct{ *Memory }
 
-func (s short) Get(ctx context.Context, keys []Key) ([]Record, error) {
-	rs, err := s.Memory.Get(ctx, keys)
-	return rs[1:], err
+func (s short) Get(ctx context.Context, keys []Key) (_ []Record, reply Reply, _ error) {
+	rs, reply, err := s.Memory.Get(ctx, keys)
+	return rs[1:], reply, err
 }
 
-func (s short) Swap(ctx context.Context, ws []Write) []error { return s.Memory.Swap(ctx, ws)[1:] }
+func (s short) Swap(ctx context.Context, ws []Write, _ ...Key) ([]error, []Record, Reply) {
+	errs, _, reply := s.Memory.Swap(ctx, ws)
+	return errs[1:], nil, reply
+}
 
 // An answer to less than was asked answers no call.
 func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
 	g := Group(short{NewMemory()})
-	if rs, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}, {Namespace: "n", Node: 2}}); err == nil {
+	if rs, _, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}, {Namespace: "n", Node: 2}}); err == nil {
 		t.Errorf("records: %v", rs)
 	}
-	errs := g.Swap(t.Context(), []Write{
-		{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}}, {New: Record{Key: Key{Namespace: "n", Node: 2}, Nonce: "x"}},
+	errs, _, _ := g.Swap(t.Context(), []Write{
+		{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}},
+		{New: Record{Key: Key{Namespace: "n", Node: 2}, Nonce: "x"}},
 	})
 	if len(errs) != 2 || slices.Contains(errs, nil) ||
 		slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, ErrLost) }) {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
@@ -52,36 +52,29 @@ func (g *gate) trips() []string {
 }
 
 // Get reads before it waits: the answer is of the moment at which the round
-// trip began.
-func (g *gate) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+// trip began, and names its namespace.
+func (g *gate) Get(ctx context.Context, keys []store.Key) (_ []store.Record, reply store.Reply, _ error) {
 	g.mu.Lock()
 	g.gets = append(g.gets, keys)
+	reply.Identity = fmt.Sprint(keys[0].Namespace, " ", len(g.gets))
 	g.mu.Unlock()
-	rs, err := g.Store.Get(ctx, keys)
-	return rs, errors.Join(err, g.pass(ctx, fmt.Sprintf("get %d", len(keys))))
+	rs, _, err := g.Store.Get(ctx, keys)
+	return rs, reply, errors.Join(err, g.pass(ctx, fmt.Sprintf("get %d", len(keys))))
 }
 
-func (g *gate) Swap(ctx context.Context, writes []store.Write) []error {
+func (g *gate) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) (_ []error, _ []store.Record, reply store.Reply) {
 	g.mu.Lock()
 	g.swaps = append(g.swaps, writes)
 	g.mu.Unlock()
-	errs := g.Store.Swap(ctx, writes)
+	errs, rs, reply := g.Store.Swap(ctx, writes, then...)
 	if err := g.pass(ctx, fmt.Sprintf("swap %d", len(writes))); err != nil {
 		for i := range errs {
 			errs[i] = err
 		}
 	}
-	return errs
-}
-
-func (g *gate) Identity(ctx context.Context, _ string) (string, error) {
-	n := len(g.trips())
-	return fmt.Sprint("after ", n), g.pass(ctx, "identity")
-}
-
-func (g *gate) Now(ctx context.Context) (time.Time, error) {
-	now := time.Now()
-	return now, g.pass(ctx, "now")
+	return errs, rs, reply
 }
 
 func record(node int64, nonce string) store.Record {
@@ -100,7 +93,7 @@ func TestGroupBatches(t *testing.T) {
 		st := store.Group(g)
 		results := make([]error, 12)
 		swap := func(i int, node int64, old, nonce string) {
-			go func() { results[i] = st.Swap(t.Context(), put(node, old, nonce))[0] }()
+			go func() { _, results[i] = store.Put(t.Context(), st, put(node, old, nonce)[0]) }()
 			synctest.Wait()
 		}
 		swap(0, 0, "", "a")
@@ -127,7 +120,7 @@ func TestGroupBatches(t *testing.T) {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
-		if errs := st.Swap(t.Context(), append(put(7, "a", "b"), put(7, "b", "c")...)); errs[0] == nil ||
+		if errs, _, _ := st.Swap(t.Context(), append(put(7, "a", "b"), put(7, "b", "c")...)); errs[0] == nil ||
 			errs[1] == nil {
 			t.Errorf("a key twice in one call: %v", errs)
 		}
@@ -135,86 +128,70 @@ func TestGroupBatches(t *testing.T) {
 }
 
 // TestGroupFreshness: a call after a round trip has begun gets the answer
-// of a later one: of Get, Identity and Now.
+// of a later one. Each namespace has round trips of its own.
 func TestGroupFreshness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		st := store.Group(g)
-		got := make([]string, 3)
-		get := func(i int) {
+		got := make([]string, 4)
+		get := func(i int, namespace string) {
 			go func() {
-				rs, err := st.Get(t.Context(), []store.Key{{Namespace: "group", Node: 1}})
+				rs, reply, err := st.Get(t.Context(), []store.Key{{Namespace: namespace, Node: 1}})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				got[i] = rs[0].Nonce
+				got[i] = reply.Identity + " " + rs[0].Nonce
 			}()
 			synctest.Wait()
 		}
-		get(0) // reads, and waits for its answer
-		if err := g.Store.Swap(t.Context(), put(1, "", "new"))[0]; err != nil {
+		get(0, "group") // reads, and waits for its answer
+		if _, err := store.Put(t.Context(), g.Store, put(1, "", "new")[0]); err != nil {
 			t.Fatal(err)
 		}
-		get(1)
-		get(2)
+		get(1, "group")
+		get(2, "group")
+		get(3, "other")
 		close(g.open)
 		synctest.Wait()
-		if got[0] != "" || got[1] != "new" || got[2] != "new" {
-			t.Errorf("read %q; the second and third began after the swap was acknowledged", got)
+		n := strings.Fields(got[1])[1] // the order of namespaces is open
+		want := []string{"group 1 ", "group " + n + " new", "group " + n + " new", map[string]string{
+			"2": "other 3 ", "3": "other 2 ",
+		}[n]}
+		if !slices.Equal(got, want) {
+			t.Errorf("read %q, want %q: the second and third began after the swap was acknowledged", got, want)
 		}
-		if n := len(g.gets); n != 2 {
-			t.Fatalf("%d round trips for three reads, want 2", n)
+		if n := len(g.gets); n != 3 {
+			t.Fatalf("%d round trips for four reads, want 3", n)
 		}
 		if n := len(g.gets[1]); n != 1 {
 			t.Errorf("%d keys were asked for, want one", n)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		st := store.Group(g)
-		ids := make([]string, 3)
-		identity := func(i int) {
-			go func() {
-				id, err := st.Identity(t.Context(), "group")
-				if err != nil {
-					t.Error(err)
-				}
-				ids[i] = id
-			}()
-			synctest.Wait()
-		}
-		for i := range ids {
-			identity(i)
-		}
-		close(g.open)
-		synctest.Wait()
-		if ids[0] != "after 0" || ids[1] != "after 1" || ids[2] != "after 1" {
-			t.Errorf("identities %q: a later question shared an earlier round trip", ids)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		st := store.Group(g)
-		var late atomic.Int64
-		now := func() {
-			asked := time.Now()
-			at, err := st.Now(t.Context())
-			if err != nil || at.Before(asked) {
-				late.Add(1)
+}
+
+// TestGroupReadsAfterSwaps: calls that share a round trip read the same
+// records in it, or none.
+func TestGroupReadsAfterSwaps(t *testing.T) {
+	for other, want := range map[int64]int{-1: 1, 7: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate()
+			st := store.Group(g)
+			read := make([][]store.Record, 3)
+			for i, then := range []int64{-1, -1, other} {
+				go func() {
+					key := store.Key{Namespace: "group", Node: then}
+					_, read[i], _ = st.Swap(t.Context(), put(int64(i), "", "a"), key)
+				}()
+				synctest.Wait()
 			}
-		}
-		go now()
-		synctest.Wait()
-		time.Sleep(time.Millisecond)
-		go now()
-		synctest.Wait()
-		close(g.open)
-		synctest.Wait()
-		if late.Load() != 0 {
-			t.Error("a time from before the question")
-		}
-	})
+			close(g.open)
+			synctest.Wait()
+			if len(read[0]) != 1 || len(read[1]) != want || len(read[2]) != want {
+				t.Errorf("with -1, -1 and %d: read %v", other, read)
+			}
+		})
+	}
 }
 
 // TestGroupOfNothing: no store has no group.

@@ -27,39 +27,44 @@ func NewMemory() *Memory { return &Memory{id: newID(), records: map[Key]Record{}
 func newID() string { return "memory:" + rand.Text() }
 
 // Get implements [Store].
-func (m *Memory) Get(ctx context.Context, keys []Key) ([]Record, error) {
+func (m *Memory) Get(ctx context.Context, keys []Key) ([]Record, Reply, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, Reply{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := make([]Record, len(keys))
-	for i, k := range keys {
-		out[i] = m.records[k]
-		out[i].Key = k
+	return m.pick(keys), Reply{Identity: m.id}, nil
+}
+
+// pick returns the records of the keys; nil for none. mu is held.
+func (m *Memory) pick(keys []Key) (out []Record) {
+	for _, k := range keys {
+		r := m.records[k]
+		r.Key = k
+		out = append(out, r)
 	}
-	return out, nil
+	return out
 }
 
 // List implements [Store].
 func (m *Memory) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]Record, error) {
+) ([]Record, Reply, error) {
 	return m.list(ctx, limit, func(k Key) bool {
 		return k.Namespace == namespace && k.Node >= nodes.From && k.Node < nodes.Until
 	})
 }
 
 // Heads implements [Store].
-func (m *Memory) Heads(ctx context.Context) ([]Record, error) {
+func (m *Memory) Heads(ctx context.Context) ([]Record, Reply, error) {
 	return m.list(ctx, math.MaxInt, func(k Key) bool {
 		return k.Node == NamespaceNode || k.Node == SequenceNode
 	})
 }
 
-func (m *Memory) list(ctx context.Context, limit int, match func(Key) bool) ([]Record, error) {
+func (m *Memory) list(ctx context.Context, limit int, match func(Key) bool) ([]Record, Reply, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, Reply{}, err
 	}
 	var out []Record
 	m.mu.Lock()
@@ -68,15 +73,16 @@ func (m *Memory) list(ctx context.Context, limit int, match func(Key) bool) ([]R
 			out = append(out, r)
 		}
 	}
+	reply := Reply{Identity: m.id}
 	m.mu.Unlock()
 	slices.SortFunc(out, func(a, b Record) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
 	})
-	return out[:min(len(out), limit)], nil
+	return out[:min(len(out), limit)], reply, nil
 }
 
 // Swap implements [Store].
-func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
+func (m *Memory) Swap(ctx context.Context, writes []Write, then ...Key) ([]error, []Record, Reply) {
 	errs := make([]error, len(writes))
 	err := ctx.Err()
 	if err == nil {
@@ -86,7 +92,7 @@ func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
 		for i := range errs {
 			errs[i] = err
 		}
-		return errs
+		return errs, nil, Reply{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,14 +103,7 @@ func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
 		}
 		m.records[w.New.Key] = w.New
 	}
-	return errs
-}
-
-// Identity implements [Store].
-func (m *Memory) Identity(context.Context, string) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.id, nil
+	return errs, m.pick(then), Reply{Identity: m.id}
 }
 
 // Suspect implements [Store].

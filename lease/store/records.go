@@ -15,7 +15,7 @@ const paged = 4096
 func Records(ctx context.Context, st Store, namespace string, nodes snowfence.NodeRange) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for nodes.From < nodes.Until {
-			rs, err := st.List(ctx, namespace, nodes, paged)
+			rs, _, err := st.List(ctx, namespace, nodes, paged)
 			if err != nil {
 				yield(Record{}, err)
 				return

@@ -29,9 +29,9 @@ type pages struct {
 
 func (p *pages) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	if p.from = append(p.from, nodes.From); len(p.from) == p.fail || len(p.from) > 10 {
-		return nil, errSilent // at the latest in a loop that has no end
+		return nil, store.Reply{}, errSilent // at the latest in a loop that has no end
 	}
 	if p.repeat {
 		nodes.From = 0
@@ -48,8 +48,8 @@ func full(t *testing.T, nodes ...int64) *pages {
 	for _, node := range append(nodes, store.NamespaceNode) {
 		writes = append(writes, store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: "x"}})
 	}
-	if err := errors.Join(p.Swap(t.Context(), writes)...); err != nil {
-		t.Fatal(err)
+	if errs, _, _ := p.Swap(t.Context(), writes); errors.Join(errs...) != nil {
+		t.Fatal(errs)
 	}
 	return p
 }

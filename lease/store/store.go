@@ -62,28 +62,56 @@ type Write struct {
 	New Record
 }
 
+// Reply says who answered a call, and when. A lease uses a grant only if
+// the replies to its write and to the read after it have the identity that
+// the namespace names.
+type Reply struct {
+	// Identity is a text that stays the same over restarts. It changes when
+	// the data of the namespace may have been rolled back: a file was
+	// replaced, another server was promoted. Most stores have one identity
+	// for all namespaces. The text "" means that the store has none.
+	//
+	// It is of the server that carried out this very call: a pool or a
+	// proxy may change servers between two calls. Where a store has to ask
+	// for it apart, a read asks after it began, and a swap tells what was
+	// asked before it. So only a read after a write shows where that went.
+	Identity string
+
+	// Now is the store's time during the call, or the zero time if it has
+	// no clock. It helps to choose nodes and to notice wrong clocks. It
+	// never decides safety.
+	Now time.Time
+}
+
 // Store keeps records.
 //
 // It promises three things. A swap is atomic. An acknowledged swap is
 // durable. A read sees every swap that was acknowledged before it began. It
 // is safe for concurrent use.
 //
+// All keys of a call are of one namespace, except for Heads. A call with an
+// error of the whole call has no [Reply]. An error that matches
+// [ErrReplaced], from any method, ends the lease: a store that knows it
+// returns it also when it gets no connection.
+//
 // A store embeds [Basic], and then needs only Get, List, Heads and Swap. A
 // wrapper embeds the store that it wraps, never Basic, so that it passes on
-// all other calls.
+// all other calls. It passes on each Reply: without it, leases are not
+// renewed.
 type Store interface {
-	// Get returns the records of the keys, in their order. A
-	// record that does not exist has its Key and no Nonce.
-	Get(ctx context.Context, keys []Key) ([]Record, error)
+	// Get returns the records of the keys, in their order. A record that
+	// does not exist has its Key and no Nonce.
+	Get(ctx context.Context, keys []Key) ([]Record, Reply, error)
 
 	// List returns the records of the nodes of a namespace in the order of
 	// the nodes, and only the first ones if they are more than limit, which
 	// is at least 1. The records may be of different moments.
-	List(ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int) ([]Record, error)
+	List(ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int) ([]Record, Reply, error)
 
 	// Heads returns the records with [NamespaceNode] and [SequenceNode], of
-	// all namespaces and sequences, in the byte order of their names.
-	Heads(ctx context.Context) ([]Record, error)
+	// all namespaces and sequences, in the byte order of their names. Its
+	// Reply has the identity of the whole store.
+	Heads(ctx context.Context) ([]Record, Reply, error)
 
 	// Swap carries out the writes, each alone and atomically. It returns
 	// one result for each. Nil means that the write is done and durable.
@@ -91,7 +119,12 @@ type Store interface {
 	// done and never will be. After any other error the write may have been
 	// done, or may be done later. Keys must not repeat. A store may split a
 	// large batch.
-	Swap(ctx context.Context, writes []Write) []error
+	//
+	// A store that can read the keys of then in the same round trip, at the
+	// point of the writes or after them, returns their records. Else it
+	// returns nil, and the caller reads them. The Reply is of that read, or
+	// of the writes that are nil or lost.
+	Swap(ctx context.Context, writes []Write, then ...Key) ([]error, []Record, Reply)
 
 	// Add carries out an addition: PrevUntil becomes From, From grows by N
 	// but not beyond Limit, the revision is one higher, and the nonce is
@@ -102,29 +135,13 @@ type Store interface {
 	// any other error the addition may have been done, or may be done
 	// later. An error that matches [errors.ErrUnsupported] means that the
 	// store cannot add: the function [Add] then swaps.
-	Add(ctx context.Context, a Addition) (Record, error)
-
-	// Identity returns a text that stays the same over restarts. It changes
-	// when the data of a namespace may have been rolled back: a file was
-	// replaced, another server was promoted. Most stores have one identity
-	// for all namespaces. The namespace "" stands for the whole store. The
-	// text "" means that the store has no identity. A lease calls Identity
-	// after each swap, before it uses the grant, so avoid a round trip if
-	// you can. An error that matches [ErrReplaced], here or from any other
-	// method, ends the lease. After any other error the lease does not use
-	// the grant yet.
-	Identity(ctx context.Context, namespace string) (string, error)
+	Add(ctx context.Context, a Addition) (Record, Reply, error)
 
 	// Suspect gives the store another identity, for all namespaces, if it
 	// has the given one. A caller uses it when it saw that the store lost a
 	// write under that identity. After a nil error, all programs see
-	// another identity than the given one.
+	// another identity than the given one, and a Reply from before is old.
 	Suspect(ctx context.Context, identity string) error
-
-	// Now returns the store's time, or the zero time if it has no clock. It
-	// helps to choose nodes and to notice wrong clocks. It never decides
-	// safety.
-	Now(ctx context.Context) (time.Time, error)
 
 	// Pin keeps open the files that the store needs to notice its
 	// replacement. A lease calls Pin when it opens, and unpin once when it
@@ -132,21 +149,64 @@ type Store interface {
 	Pin(ctx context.Context) (unpin func(), err error)
 }
 
+// Put carries out one write.
+func Put(ctx context.Context, st Store, w Write) (Reply, error) {
+	errs, _, reply := st.Swap(ctx, []Write{w})
+	return reply, errs[0]
+}
+
+// Ask returns the reply to a small read of a namespace; "" stands for the
+// whole store.
+func Ask(ctx context.Context, st Store, namespace string) (reply Reply, err error) {
+	if namespace == "" {
+		_, reply, err = st.Heads(ctx)
+	} else {
+		_, reply, err = st.Get(ctx, []Key{{Namespace: namespace, Node: NamespaceNode}})
+	}
+	return reply, err
+}
+
+// Identity returns the identity of a namespace's data; "" stands for the
+// whole store.
+func Identity(ctx context.Context, st Store, namespace string) (string, error) {
+	reply, err := Ask(ctx, st, namespace)
+	return reply.Identity, err
+}
+
+// Join adds the reply to a later part of a call. It is an error if another
+// store answered that part.
+func (r *Reply) Join(part Reply) error {
+	if *r != (Reply{}) && r.Identity != part.Identity {
+		return fmt.Errorf("lease: the store changed from %q to %q during a call: try again", r.Identity, part.Identity)
+	}
+	*r = part
+	return nil
+}
+
+// Follows is an error unless the store that replied to a read also carried
+// out a write before it, with the reply wrote.
+//
+// Invariant: a write counts only where the same store shows afterwards that
+// it is the right one. A proxy may divide writes and reads among servers.
+func (r Reply) Follows(wrote Reply) error {
+	if same, _ := Compare(r.Identity, wrote.Identity); same {
+		return nil
+	}
+	return fmt.Errorf("the write went to the store %q, and the read after it to %q: connect to the server that is "+
+		"written, not to a proxy that divides writes and reads", wrote.Identity, r.Identity)
+}
+
 // Basic has a default for each method that a [Store] may leave out. Stores
 // embed it. Wrappers of stores must not.
 type Basic struct{}
 
 // Add returns [errors.ErrUnsupported].
-func (Basic) Add(context.Context, Addition) (Record, error) { return Record{}, errors.ErrUnsupported }
-
-// Identity returns "": the store has none.
-func (Basic) Identity(context.Context, string) (string, error) { return "", nil }
+func (Basic) Add(context.Context, Addition) (Record, Reply, error) {
+	return Record{}, Reply{}, errors.ErrUnsupported
+}
 
 // Suspect does nothing: there is no identity to change.
 func (Basic) Suspect(context.Context, string) error { return nil }
-
-// Now returns the zero time: the store has no clock.
-func (Basic) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 // Pin does nothing: there is nothing to keep open.
 func (Basic) Pin(context.Context) (unpin func(), err error) { return func() {}, nil }

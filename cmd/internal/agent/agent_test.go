@@ -214,7 +214,7 @@ func TestAgentHasNothingElse(t *testing.T) {
 	if _, err := lease.Open(t.Context(), st, "jobs", r.s, nil); !errors.Is(err, errNoStore) {
 		t.Errorf("the agent's own store leases a node: %v", err)
 	}
-	if _, err := st.Add(t.Context(), store.Addition{}); !errors.Is(err, errNoStore) {
+	if _, _, err := st.Add(t.Context(), store.Addition{}); !errors.Is(err, errNoStore) {
 		t.Errorf("and gives numbers: %v", err)
 	}
 }

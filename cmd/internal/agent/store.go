@@ -22,21 +22,23 @@ var errNoStore = errors.New("an agent has no store: ask its server, or use its s
 type namespaceStore struct{ store.Store }
 
 // Swap implements [store.Store].
-func (s namespaceStore) Swap(ctx context.Context, writes []store.Write) []error {
+func (s namespaceStore) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) (_ []error, _ []store.Record, reply store.Reply) {
 	errs := make([]error, len(writes))
 	for i, w := range writes {
 		if w.New.Namespace == store.Servers { // what a server says of itself, to itself
-			errs[i] = s.Store.Swap(ctx, []store.Write{w})[0]
+			reply, errs[i] = store.Put(ctx, s.Store, w)
 			continue
 		}
 		errs[i] = errNoStore
 	}
-	return errs
+	return errs, nil, reply
 }
 
 // Add implements [store.Store].
-func (namespaceStore) Add(context.Context, store.Addition) (store.Record, error) {
-	return store.Record{}, errNoStore
+func (namespaceStore) Add(context.Context, store.Addition) (store.Record, store.Reply, error) {
+	return store.Record{}, store.Reply{}, errNoStore
 }
 
 // newStore returns a store that knows the namespace of a source.

@@ -24,30 +24,32 @@ type talkative struct {
 	away atomic.Bool
 }
 
-func (s *talkative) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *talkative) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if s.away.Load() {
-		return nil, s.err
+		return nil, store.Reply{}, s.err
 	}
 	return s.Memory.Get(ctx, keys)
 }
 
 func (s *talkative) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	if s.away.Load() {
-		return nil, s.err
+		return nil, store.Reply{}, s.err
 	}
 	return s.Memory.List(ctx, namespace, nodes, limit)
 }
 
-func (s *talkative) Heads(ctx context.Context) ([]store.Record, error) {
+func (s *talkative) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
 	if s.away.Load() {
-		return nil, s.err
+		return nil, store.Reply{}, s.err
 	}
 	return s.Memory.Heads(ctx)
 }
 
-func (s *talkative) Swap(ctx context.Context, writes []store.Write) []error {
+func (s *talkative) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	if !s.away.Load() {
 		return s.Memory.Swap(ctx, writes)
 	}
@@ -55,7 +57,7 @@ func (s *talkative) Swap(ctx context.Context, writes []store.Write) []error {
 	for i := range errs {
 		errs[i] = s.err
 	}
-	return errs
+	return errs, nil, store.Reply{}
 }
 
 // What the page is told of a store that is unreachable, of a lease that is

@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const synchronise = "run chrony or systemd-timesyncd on this machine (on the host, for a container)"
@@ -28,7 +30,8 @@ func clockSync(_ context.Context, _ *Case, r *report) {
 // of the question.
 func clockOffset(ctx context.Context, c *Case, r *report) {
 	before := c.Now()
-	theirs, err := c.Store.Leases.Now(ctx)
+	told, err := store.Ask(ctx, c.Store.Leases, store.Servers)
+	theirs := told.Now
 	took := c.Now().Sub(before)
 	switch {
 	case err != nil:

@@ -26,7 +26,10 @@ type clocked struct {
 	err error
 }
 
-func (s clocked) Now(context.Context) (time.Time, error) { return s.now, s.err }
+func (s clocked) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	rs, _, err := s.Store.Get(ctx, keys)
+	return rs, store.Reply{Now: s.now}, errors.Join(err, s.err)
+}
 
 // stored returns a store in memory with the namespace default.
 func stored(t *testing.T) *store.Memory {
@@ -92,7 +95,7 @@ func write(t *testing.T, st store.Store, r store.Record) {
 	t.Helper()
 	r.Key = store.Key{Namespace: "default", Node: 7}
 	r.Nonce, r.Revision, r.Generation, r.Holder, r.Label = "n", 1, 1, "x", "shop"
-	if err := st.Swap(t.Context(), []store.Write{{New: r}})[0]; err != nil {
+	if _, err := store.Put(t.Context(), st, store.Write{New: r}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -252,14 +255,14 @@ func TestServers(t *testing.T) {
 	} {
 		old := r.Nonce
 		r.Nonce, r.At, r.Data = test.data+test.ago.String(), now.Add(-test.ago).UnixMilli(), test.data
-		if err := st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+		if _, err := store.Put(t.Context(), st, store.Write{Old: old, New: r}); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, look(t, st, now, ServerNotReady), test.state, test.text)
 	}
 	old := r.Nonce
 	r.Nonce, r.At, r.Data = "f", now.UnixMilli(), `{"ready":true,"failing":["orders"]}`
-	if err := st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+	if _, err := store.Put(t.Context(), st, store.Write{Old: old, New: r}); err != nil {
 		t.Fatal(err)
 	}
 	got := look(t, st, now, ServerNotReady)

@@ -10,7 +10,7 @@ import (
 
 // identity compares the store with the last store of a namespace.
 func identity(ctx context.Context, c *Case, ns scope.Namespace, _ snowfence.Layout, r *report) error {
-	now, err := c.Store.Leases.Identity(ctx, ns.Name)
+	now, err := store.Identity(ctx, c.Store.Leases, ns.Name)
 	same, less := store.Compare(now, ns.Identity)
 	switch {
 	case err != nil:

@@ -148,7 +148,7 @@ func storeRights(c *Case, r *report, rights string) {
 // storeMoved names where the data is that was moved away, and what waits
 // for its data.
 func storeMoved(ctx context.Context, c *Case, r *report) {
-	heads, err := c.Store.Leases.Heads(ctx)
+	heads, _, err := c.Store.Leases.Heads(ctx)
 	if err != nil {
 		r.unchecked(r.names, "", "%v", err)
 		return

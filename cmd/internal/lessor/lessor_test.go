@@ -291,7 +291,7 @@ func TestUnitsThatBeginLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
 		defer r.Close(t.Context())
-		noError(t, r.st.Suspect(t.Context(), must(r.st.Identity(t.Context(), "n"))))
+		noError(t, r.st.Suspect(t.Context(), must(store.Identity(t.Context(), r.st, "n"))))
 		for range 5 {
 			if _, err := r.take("x"); !errors.Is(err, snowfence.ErrFenced) {
 				t.Fatalf("%v", err)
@@ -318,7 +318,7 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 		q := wire.Request{Attempt: rand.Text()}
 		for i := range 7 {
 			if i == 6 { // another unit is leased now
-				noError(t, r.st.Suspect(t.Context(), must(r.st.Identity(t.Context(), "n"))))
+				noError(t, r.st.Suspect(t.Context(), must(store.Identity(t.Context(), r.st, "n"))))
 			}
 			must(r.take("x"))
 		}

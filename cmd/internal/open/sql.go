@@ -74,7 +74,7 @@ func (a *address) newStore(
 ) (*Store, error) {
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if _, err := st.Get(asking, []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil {
+	if _, _, err := st.Get(asking, []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil {
 		if asking.Err() != nil && ctx.Err() == nil && !errors.Is(err, sqlstore.ErrSlow) {
 			err = fmt.Errorf("%w (%w)", errNoAnswer, err)
 		}

@@ -138,7 +138,7 @@ func connect(
 	}
 	st, err := newStore(db, sqlstore.SQLite())
 	if err == nil {
-		_, err = st.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}})
+		_, _, err = st.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}})
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())

@@ -185,19 +185,19 @@ func TestAcquireWithALostTicket(t *testing.T) {
 	_, err := acquire("", []byte("x"))
 	w.wants("a damaged ticket as lost", err, connect.CodeInvalidArgument, "invalid")
 	key := []store.Key{{Namespace: "default", Node: a.Node}}
-	before := must(st.Get(t.Context(), key))
+	before := got(st.Get(t.Context(), key))
 	b := must(c.Renew(t.Context(), connect.NewRequest(&pb.RenewRequest{
 		Ticket: a.Ticket, Attempt: "attempt-0123456789",
 	})))
-	now := must(st.Get(t.Context(), key))
-	if err := st.Swap(t.Context(), []store.Write{{Old: now[0].Nonce, New: before[0]}})[0]; err != nil {
+	now := got(st.Get(t.Context(), key))
+	if _, err := store.Put(t.Context(), st, store.Write{Old: now[0].Nonce, New: before[0]}); err != nil {
 		t.Fatal(err)
 	}
 	next, err := acquire("", b.Msg.Ticket)
 	if err != nil || next.From < b.Msg.Until {
 		t.Fatalf("%v after %v: %v", next, b.Msg, err)
 	}
-	if rs, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil ||
+	if rs, _, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil ||
 		rs[0].Until < b.Msg.Until {
 		t.Errorf("the floor is %d, and ticks up to %d were granted: %v", rs[0].Until, b.Msg.Until, err)
 	}

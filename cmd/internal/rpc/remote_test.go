@@ -291,3 +291,6 @@ func TestTokenFile(t *testing.T) {
 
 // must returns the result of a call that has to work.
 func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// got returns the records of an answer that has to come.
+func got[T any](v T, _ store.Reply, err error) T { return must(v, err) }

@@ -22,7 +22,7 @@ func TestNoOtherServiceReachesSequences(t *testing.T) {
 	ctx := t.Context()
 	noError(t, sequence.Create(ctx, w.service.Store(), "orders", sequence.Definition{}))
 	key := store.Key{Namespace: "#orders", Node: -2}
-	before, err := w.service.Store().Get(ctx, []store.Key{key})
+	before, _, err := w.service.Store().Get(ctx, []store.Key{key})
 	if err != nil || before[0].Nonce == "" {
 		t.Fatalf("%v, %v", before, err)
 	}
@@ -52,7 +52,7 @@ func TestNoOtherServiceReachesSequences(t *testing.T) {
 	if err == nil && watch.Receive() {
 		t.Errorf("watch: %v", watch.Msg())
 	}
-	after, err := w.service.Store().Get(ctx, []store.Key{key})
+	after, _, err := w.service.Store().Get(ctx, []store.Key{key})
 	if err != nil || after[0] != before[0] {
 		t.Errorf("%v, not %v: %v", after, before, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,27 +19,17 @@ import (
 
 // restorable is a store that can be put back to what it was, with another
 // identity or with the same.
-type restorable struct {
-	*store.Memory
-	mu sync.Mutex
-	id string
-}
-
-func (r *restorable) Identity(context.Context, string) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.id, nil
-}
+type restorable struct{ *store.Memory }
 
 // backup returns what puts the store back.
-func (r *restorable) backup(t *testing.T) (restore func(id string)) {
+func (r restorable) backup(t *testing.T) (restore func(another bool)) {
 	t.Helper()
 	all := func() map[store.Key]store.Record {
-		heads := must(r.Heads(context.Background()))
+		heads := got(r.Heads(context.Background()))
 		out := map[store.Key]store.Record{}
 		for _, head := range heads {
 			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
-			rs := must(r.List(context.Background(), head.Namespace, among, 1<<20))
+			rs := got(r.List(context.Background(), head.Namespace, among, 1<<20))
 			for _, r := range rs {
 				out[r.Key] = r
 			}
@@ -48,15 +37,15 @@ func (r *restorable) backup(t *testing.T) (restore func(id string)) {
 		return out
 	}
 	old := all()
-	return func(id string) {
-		r.mu.Lock()
-		r.id = id
-		r.mu.Unlock()
+	return func(another bool) {
+		if another {
+			noError(t, r.Suspect(context.Background(), must(store.Identity(context.Background(), r, ""))))
+		}
 		for k, now := range all() {
 			if old[k] == now {
 				continue
 			}
-			if err := r.Swap(context.Background(), []store.Write{{Old: now.Nonce, New: old[k]}})[0]; err != nil {
+			if _, err := store.Put(context.Background(), r, store.Write{Old: now.Nonce, New: old[k]}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -91,9 +80,9 @@ func holderOf(t *testing.T, st store.Store, o server.Options) *remote.Client {
 // same identity or another, also when the server is another one by then:
 // each goes on above all that was made.
 func TestSetBackBehindAServer(t *testing.T) {
-	for name, id := range map[string]string{"same identity": "one", "another": "two"} {
+	for name, another := range map[string]bool{"same identity": false, "another": true} {
 		t.Run(name, func(t *testing.T) {
-			st := &restorable{Memory: memory(t), id: "one"}
+			st := restorable{memory(t)}
 			must(scope.Namespaces(st).Confirm(t.Context(), "n"))
 			s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 			node := int64(7)
@@ -112,11 +101,11 @@ func TestSetBackBehindAServer(t *testing.T) {
 			before := l.Status().Grant
 			until(t, "it is renewed", func() bool { return l.Status().Grant.Until > before.Until })
 			used := l.Status().Grant
-			restore(id)
+			restore(another)
 			until(t, "it goes on above what it was granted",
 				func() bool { g := l.Status().Grant; return g.From >= used.Until })
 			ns, err := scope.Namespaces(st).Show(t.Context(), "n")
-			if err != nil || ns.Floor < used.Until || ns.Identity != id {
+			if err != nil || ns.Floor < used.Until || ns.Identity != must(store.Identity(t.Context(), st, "n")) {
 				t.Errorf("granted was %+v, and the namespace is %+v: %v", used, ns, err)
 			}
 		})

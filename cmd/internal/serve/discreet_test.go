@@ -28,29 +28,31 @@ func (s *talkative) say(err error) error {
 	return err
 }
 
-func (s *talkative) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	rs, err := s.cutStore.Get(ctx, keys)
-	return rs, s.say(err)
+func (s *talkative) Get(ctx context.Context, keys []store.Key) (_ []store.Record, reply store.Reply, _ error) {
+	rs, reply, err := s.cutStore.Get(ctx, keys)
+	return rs, reply, s.say(err)
 }
 
 func (s *talkative) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
-	rs, err := s.cutStore.List(ctx, namespace, nodes, limit)
-	return rs, s.say(err)
+) (_ []store.Record, reply store.Reply, _ error) {
+	rs, reply, err := s.cutStore.List(ctx, namespace, nodes, limit)
+	return rs, reply, s.say(err)
 }
 
-func (s *talkative) Heads(ctx context.Context) ([]store.Record, error) {
-	rs, err := s.cutStore.Heads(ctx)
-	return rs, s.say(err)
+func (s *talkative) Heads(ctx context.Context) (_ []store.Record, reply store.Reply, _ error) {
+	rs, reply, err := s.cutStore.Heads(ctx)
+	return rs, reply, s.say(err)
 }
 
-func (s *talkative) Swap(ctx context.Context, writes []store.Write) []error {
-	errs := s.cutStore.Swap(ctx, writes)
+func (s *talkative) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) (_ []error, _ []store.Record, reply store.Reply) {
+	errs, _, reply := s.cutStore.Swap(ctx, writes)
 	for i, err := range errs {
 		errs[i] = s.say(err)
 	}
-	return errs
+	return errs, nil, reply
 }
 
 // A store that fails with its password in the error: no wire repeats it,

@@ -82,7 +82,7 @@ func serveStranger(
 		Key: store.Key{Namespace: store.Servers, Node: 700 + int64(len(name))}, Nonce: rand.Text(), Revision: 1,
 		Label: name, At: time.Now().UnixMilli(), Data: fmt.Sprintf(`{"id":%q,"address":%q}`, name, ts.URL),
 	}
-	noError(t, errors.Join(st.Swap(t.Context(), []store.Write{{New: r}})...))
+	must(store.Put(t.Context(), st, store.Write{New: r}))
 	return s, ts, ticketOf(t, st, name)
 }
 

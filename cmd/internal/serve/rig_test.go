@@ -75,30 +75,32 @@ type cutStore struct {
 
 var errCut = errors.New("the network is down")
 
-func (c *cutStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (c *cutStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if c.cut.Load() {
-		return nil, errCut
+		return nil, store.Reply{}, errCut
 	}
 	return c.Store.Get(ctx, keys)
 }
 
 func (c *cutStore) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	if c.cut.Load() {
-		return nil, errCut
+		return nil, store.Reply{}, errCut
 	}
 	return c.Store.List(ctx, namespace, nodes, limit)
 }
 
-func (c *cutStore) Heads(ctx context.Context) ([]store.Record, error) {
+func (c *cutStore) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
 	if c.cut.Load() {
-		return nil, errCut
+		return nil, store.Reply{}, errCut
 	}
 	return c.Store.Heads(ctx)
 }
 
-func (c *cutStore) Swap(ctx context.Context, writes []store.Write) []error {
+func (c *cutStore) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	if !c.cut.Load() && !c.full.Load() {
 		return c.Store.Swap(ctx, writes)
 	}
@@ -106,7 +108,7 @@ func (c *cutStore) Swap(ctx context.Context, writes []store.Write) []error {
 	for i := range errs {
 		errs[i] = errCut
 	}
-	return errs
+	return errs, nil, store.Reply{}
 }
 
 // store returns one with the namespace default.

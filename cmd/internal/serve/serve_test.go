@@ -173,7 +173,7 @@ func stopWithin(t *testing.T, bound time.Duration) error {
 	if err := <-streamEnd; err != nil {
 		t.Errorf("the stream was broken off: %v", err)
 	}
-	rs, err := st.List(t.Context(), "default", snowfence.NodeRange{Until: 1024}, 1<<20)
+	rs, _, err := st.List(t.Context(), "default", snowfence.NodeRange{Until: 1024}, 1<<20)
 	if err != nil || len(rs) == 0 {
 		t.Fatalf("%d records, %v", len(rs), err)
 	}

@@ -98,7 +98,7 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 	// more than are there.
 	c, _ := start(t, Config{Options: server.Options{Label: "three"}, Access: Access{TokenList: tokens}}, st)
 	eventually(t, "the third", func() bool { l := list(c, "secret-boss"); return len(l) == 2 && l[1].Label == "three" })
-	rs, err := st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20)
+	rs, _, err := st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20)
 	if err != nil || len(rs) != 2 {
 		t.Errorf("%d records, %v", len(rs), err)
 	}
@@ -109,19 +109,19 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 func TestServersThatWereKilledAreForgotten(t *testing.T) {
 	st := newStore(t)
 	const hour = 3_600_000
-	now := must(st.Now(t.Context()))
+	now := must(store.Ask(t.Context(), st, store.Servers)).Now
 	old := store.Record{
 		Key: store.Key{Namespace: "##servers"}, Nonce: "n", Revision: 1, Label: "killed", At: now.UnixMilli() - hour,
 		Data: `{"id":"x","version":"v0.0.1","since":"2026-01-01T00:00:00Z"}`,
 	}
-	if err := st.Swap(t.Context(), []store.Write{{New: old}})[0]; err != nil {
+	if _, err := store.Put(t.Context(), st, store.Write{New: old}); err != nil {
 		t.Fatal(err)
 	}
 	start(t, Config{Options: server.Options{Label: "alive"}}, st)
 	eventually(t, "its place is taken", func() bool {
 		l := must(server.ListServers(t.Context(), st))
-		rs := must(st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20))
-		return len(l) == 1 && l[0].Label == "alive" && len(rs) == 1
+		rs, _, err := st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20)
+		return err == nil && len(l) == 1 && l[0].Label == "alive" && len(rs) == 1
 	})
 }
 

@@ -38,24 +38,26 @@ func boundedStore(st store.Store, connections int) store.Store {
 }
 
 // Add implements [store.Store].
-func (b *bounded) Add(ctx context.Context, a store.Addition) (r store.Record, err error) {
+func (b *bounded) Add(ctx context.Context, a store.Addition) (r store.Record, reply store.Reply, err error) {
 	err = b.writeBounded(ctx, a.Key.Namespace, func() error {
-		r, err = b.Store.Add(ctx, a)
+		r, reply, err = b.Store.Add(ctx, a)
 		return err
 	})
-	return r, err
+	return r, reply, err
 }
 
 // Swap implements [store.Store].
-func (b *bounded) Swap(ctx context.Context, writes []store.Write) (errs []error) {
+func (b *bounded) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) (errs []error, read []store.Record, reply store.Reply) {
 	err := b.writeBounded(ctx, writes[0].New.Namespace, func() error {
-		errs = b.Store.Swap(ctx, writes)
+		errs, read, reply = b.Store.Swap(ctx, writes, then...)
 		return errors.Join(errs...)
 	})
 	for len(errs) < len(writes) {
 		errs = append(errs, err)
 	}
-	return errs
+	return errs, read, reply
 }
 
 // writeBounded carries out a write when there is a place for it.

@@ -25,15 +25,15 @@ func (p *pool) use() (release func()) {
 	return func() { p.used.Add(-1) }
 }
 
-func (p *pool) Add(ctx context.Context, a store.Addition) (store.Record, error) {
+func (p *pool) Add(ctx context.Context, a store.Addition) (store.Record, store.Reply, error) {
 	defer p.use()()
 	return p.keyStore.Add(ctx, a)
 }
 
-func (p *pool) Swap(ctx context.Context, w []store.Write) []error {
+func (p *pool) Swap(ctx context.Context, w []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	defer p.use()()
 	if err := p.call(ctx, w[0].New.Namespace); err != nil {
-		return []error{err}
+		return []error{err}, nil, store.Reply{}
 	}
 	return p.keyStore.Swap(ctx, w)
 }

@@ -38,7 +38,7 @@ func (s *Core) Store() store.Store { return s.store }
 // Ping asks the store for something small. The error says why it is
 // unreachable.
 func (s *Core) Ping(ctx context.Context) error {
-	_, err := s.store.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}})
+	_, _, err := s.store.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}})
 	return err
 }
 

@@ -22,31 +22,33 @@ type script struct {
 	late  time.Duration                   // how long the answer to such a list takes
 }
 
-func (s *script) Swap(ctx context.Context, ws []store.Write) []error {
+func (s *script) Swap(
+	ctx context.Context, ws []store.Write, _ ...store.Key,
+) (_ []error, _ []store.Record, reply store.Reply) {
 	if s.begin != nil {
 		s.begin(ws)
 	}
-	errs := s.Store.Swap(ctx, ws)
+	errs, _, reply := s.Store.Swap(ctx, ws)
 	if s.end != nil {
 		s.end(errs)
 	}
-	return errs
+	return errs, nil, reply
 }
 
 func (s *script) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) (_ []store.Record, reply store.Reply, _ error) {
 	if nodes.Until != math.MaxInt64 {
 		return s.Store.List(ctx, namespace, nodes, limit) // it looks for a free node
 	}
 	if s.count != nil {
 		if err := s.count(ctx); err != nil {
-			return nil, err
+			return nil, reply, err
 		}
 	}
-	rs, err := s.Store.List(ctx, namespace, nodes, limit)
+	rs, reply, err := s.Store.List(ctx, namespace, nodes, limit)
 	time.Sleep(s.late)
-	return rs, err
+	return rs, reply, err
 }
 
 // scripted returns a script over a new store, and a server over it.
@@ -75,8 +77,8 @@ func leased(t *testing.T, s *Service, namespace string, node int64, label string
 func put(t *testing.T, st *script, rs ...store.Record) {
 	t.Helper()
 	for _, r := range rs {
-		old := must(st.Store.Get(context.Background(), []store.Key{r.Key}))
-		errs := st.Store.Swap(context.Background(), []store.Write{{Old: old[0].Nonce, New: r}})
+		old := got(st.Store.Get(context.Background(), []store.Key{r.Key}))
+		errs, _, _ := st.Store.Swap(context.Background(), []store.Write{{Old: old[0].Nonce, New: r}})
 		if errs[0] != nil {
 			t.Fatal(errs[0])
 		}

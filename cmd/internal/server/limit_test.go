@@ -91,10 +91,10 @@ type meeting struct {
 
 func (m *meeting) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
-	rs, err := m.Store.List(ctx, namespace, nodes, limit)
+) (_ []store.Record, reply store.Reply, _ error) {
+	rs, reply, err := m.Store.List(ctx, namespace, nodes, limit)
 	if nodes.Until != math.MaxInt64 {
-		return rs, err // of a lease that looks for a free node
+		return rs, reply, err // of a lease that looks for a free node
 	}
 	switch n := m.left.Add(-1); {
 	case n == 0:
@@ -102,7 +102,7 @@ func (m *meeting) List(
 	case n > 0:
 		<-m.all
 	}
-	return rs, err
+	return rs, reply, err
 }
 
 // Two servers over one store count before either writes, so both think that
@@ -218,7 +218,7 @@ func TestEarlierAttemptBeyondALimit(t *testing.T) {
 	if KindOf(err) != TooMuch {
 		t.Fatal(err)
 	}
-	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: first.Grant.Node}})
+	rs, _, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: first.Grant.Node}})
 	if err != nil || rs[0].Holder != "" || rs[0].Until < first.Grant.Until {
 		t.Errorf("%+v after %d: %v", rs, first.Grant.Until, err)
 	}

@@ -66,7 +66,7 @@ func TestRenewalUnderwayBeyondALimit(t *testing.T) {
 		if n := heldIn(t, s); n != 1 {
 			t.Errorf("%d nodes are held", n)
 		}
-		rs, err := s.store.Get(t.Context(), []store.Key{{Namespace: "n", Node: 5}})
+		rs, _, err := s.store.Get(t.Context(), []store.Key{{Namespace: "n", Node: 5}})
 		if err != nil || rs[0].Until < until {
 			t.Errorf("ticks up to %d were granted, those from %d are free: %v", until, rs[0].Until, err)
 		}

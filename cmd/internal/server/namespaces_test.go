@@ -47,7 +47,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	must(s.one(ctx, "hand"))
 	record := func() string {
 		t.Helper()
-		rs := must(st.Get(ctx, []store.Key{{Namespace: "hand", Node: store.NamespaceNode}}))
+		rs := got(st.Get(ctx, []store.Key{{Namespace: "hand", Node: store.NamespaceNode}}))
 		return rs[0].Data
 	}
 	before := record()
@@ -226,3 +226,6 @@ func TestOneNodeOfTheLeases(t *testing.T) {
 
 // must returns the result of a call that has to work.
 func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// got returns the records of an answer that has to come.
+func got[T any](v T, _ store.Reply, err error) T { return must(v, err) }

@@ -29,79 +29,73 @@ func Observe(st store.Store, hide func(text string) string) (store.Store, *Store
 }
 
 // observe makes a round trip.
-func observe[A any](s *observed, o Op, call func() (A, error)) (A, error) {
+func observe[A any](s *observed, o Op, call func() (A, store.Reply, error)) (A, store.Reply, error) {
 	began := time.Now()
 	defer s.latency.beginTrip(began)()
-	answer, err := call()
+	answer, reply, err := call()
 	err = s.wrapError(err)
 	s.latency.addTrip(o, began, err)
-	return answer, err
+	return answer, reply, err
 }
 
 // Get implements [store.Store].
-func (s *observed) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	return observe(s, OpGet, func() ([]store.Record, error) { return s.Store.Get(ctx, keys) })
+func (s *observed) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	return observe(s, OpGet, func() ([]store.Record, store.Reply, error) { return s.Store.Get(ctx, keys) })
 }
 
 // List implements [store.Store].
 func (s *observed) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
-	return observe(s, OpList, func() ([]store.Record, error) { return s.Store.List(ctx, namespace, nodes, limit) })
+) ([]store.Record, store.Reply, error) {
+	return observe(s, OpList, func() ([]store.Record, store.Reply, error) {
+		return s.Store.List(ctx, namespace, nodes, limit)
+	})
 }
 
 // Heads implements [store.Store].
-func (s *observed) Heads(ctx context.Context) ([]store.Record, error) {
-	return observe(s, OpHeads, func() ([]store.Record, error) { return s.Store.Heads(ctx) })
+func (s *observed) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
+	return observe(s, OpHeads, func() ([]store.Record, store.Reply, error) { return s.Store.Heads(ctx) })
 }
 
 // Swap implements [store.Store]. A swap that was lost is an answer, no
 // failure.
-func (s *observed) Swap(ctx context.Context, writes []store.Write) []error {
-	errs, _ := observe(s, OpSwap, func() (out []error, failed error) {
-		for _, err := range s.Store.Swap(ctx, writes) {
+func (s *observed) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) (_ []error, read []store.Record, _ store.Reply) {
+	errs, reply, _ := observe(s, OpSwap, func() (out []error, reply store.Reply, failed error) {
+		results, rs, reply := s.Store.Swap(ctx, writes, then...)
+		read = rs
+		for _, err := range results {
 			if err != nil && !errors.Is(err, store.ErrLost) {
 				failed = err
 			}
 			out = append(out, s.wrapError(err))
 		}
-		return out, failed
+		return out, reply, failed
 	})
-	return errs
+	return errs, read, reply
 }
 
 // Add implements [store.Store]. That it was lost, or that the store cannot
 // add, is an answer.
-func (s *observed) Add(ctx context.Context, a store.Addition) (store.Record, error) {
+func (s *observed) Add(ctx context.Context, a store.Addition) (store.Record, store.Reply, error) {
 	var answer error
-	r, err := observe(s, OpAdd, func() (store.Record, error) {
-		r, err := s.Store.Add(ctx, a)
+	r, reply, err := observe(s, OpAdd, func() (store.Record, store.Reply, error) {
+		r, reply, err := s.Store.Add(ctx, a)
 		if errors.Is(err, store.ErrLost) || errors.Is(err, errors.ErrUnsupported) {
 			answer, err = err, nil
 		}
-		return r, err
+		return r, reply, err
 	})
 	if answer != nil {
-		return r, answer
+		return r, reply, answer
 	}
-	return r, err
-}
-
-// Identity implements [store.Store].
-func (s *observed) Identity(ctx context.Context, namespace string) (string, error) {
-	id, err := s.Store.Identity(ctx, namespace)
-	return id, s.wrapError(err)
+	return r, reply, err
 }
 
 // Suspect implements [store.Store].
 func (s *observed) Suspect(ctx context.Context, identity string) error {
 	return s.wrapError(s.Store.Suspect(ctx, identity))
-}
-
-// Now implements [store.Store].
-func (s *observed) Now(ctx context.Context) (time.Time, error) {
-	now, err := s.Store.Now(ctx)
-	return now, s.wrapError(err)
 }
 
 // Pin implements [store.Store].

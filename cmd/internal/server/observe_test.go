@@ -25,16 +25,20 @@ type brokenStore struct{ store.Store }
 
 var errBroken = errors.New("dialing db.example with hunter2: refused")
 
-func (brokenStore) Get(context.Context, []store.Key) ([]store.Record, error) { return nil, errBroken }
-
-func (brokenStore) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, error) {
-	return nil, errBroken
+func (brokenStore) Get(context.Context, []store.Key) ([]store.Record, store.Reply, error) {
+	return nil, store.Reply{}, errBroken
 }
 
-func (brokenStore) Heads(context.Context) ([]store.Record, error) { return nil, errBroken }
+func (brokenStore) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, store.Reply, error) {
+	return nil, store.Reply{}, errBroken
+}
 
-func (brokenStore) Swap(context.Context, []store.Write) []error {
-	return []error{store.ErrLost, errBroken, nil}
+func (brokenStore) Heads(context.Context) ([]store.Record, store.Reply, error) {
+	return nil, store.Reply{}, errBroken
+}
+
+func (brokenStore) Swap(context.Context, []store.Write, ...store.Key) ([]error, []store.Record, store.Reply) {
+	return []error{store.ErrLost, errBroken, nil}, nil, store.Reply{}
 }
 
 // Each round trip is counted; a lost swap is no failure,
@@ -62,20 +66,22 @@ func TestObservedRoundTrips(t *testing.T) {
 			}
 		}
 		if broken {
-			errs := st.Swap(t.Context(), make([]store.Write, 3))
+			errs, _, _ := st.Swap(t.Context(), make([]store.Write, 3))
 			if len(errs) != 3 || errs[0] != store.ErrLost || errs[2] != nil {
 				t.Errorf("%v", errs)
 			}
 			check(errs[1])
-		} else if errs := append(st.Swap(t.Context(), []store.Write{write("", "1")}),
-			st.Swap(t.Context(), []store.Write{write("", "2")})...); errs[0] != nil || errs[1] != store.ErrLost {
-			t.Errorf("%v", errs)
+		} else {
+			_, first := store.Put(t.Context(), st, write("", "1"))
+			if _, again := store.Put(t.Context(), st, write("", "2")); first != nil || again != store.ErrLost {
+				t.Errorf("%v, %v", first, again)
+			}
 		}
-		_, err := st.Get(t.Context(), []store.Key{key, key})
+		_, _, err := st.Get(t.Context(), []store.Key{key, key})
 		check(err)
-		_, err = st.List(t.Context(), "a", snowfence.NodeRange{Until: 6}, 5)
+		_, _, err = st.List(t.Context(), "a", snowfence.NodeRange{Until: 6}, 5)
 		check(err)
-		_, err = st.Heads(t.Context())
+		_, _, err = st.Heads(t.Context())
 		check(err)
 		good, bad := int64(5), int64(0)
 		if broken {

@@ -83,7 +83,7 @@ func (a *announcer) writeRecord(ctx context.Context, data string) error {
 			Key: old.Key, Nonce: rand.Text(), Revision: old.Revision + 1, Label: a.servers.core.opts.Label,
 			At: now.UnixMilli(), Data: data,
 		}
-		if err = a.servers.core.store.Swap(ctx, []store.Write{{Old: old.Nonce, New: r}})[0]; err == nil {
+		if _, err = store.Put(ctx, a.servers.core.store, store.Write{Old: old.Nonce, New: r}); err == nil {
 			return a.keepRecord(ctx, r)
 		}
 		a.record = store.Record{}
@@ -96,7 +96,7 @@ func (a *announcer) writeRecord(ctx context.Context, data string) error {
 
 // keepRecord remembers a record that the store acknowledged.
 func (a *announcer) keepRecord(ctx context.Context, r store.Record) error {
-	id, err := a.servers.core.store.Identity(ctx, store.Servers)
+	id, err := store.Identity(ctx, a.servers.core.store, store.Servers)
 	if err != nil {
 		return fmt.Errorf("reading the store's identity: %w", err)
 	}
@@ -173,7 +173,7 @@ func (s *Core) checkRecord(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	rs, err := s.store.Get(ctx, []store.Key{w.record.Key})
+	rs, _, err := s.store.Get(ctx, []store.Key{w.record.Key})
 	if err != nil {
 		return fmt.Errorf("looking for the record of this server: %w", err)
 	}

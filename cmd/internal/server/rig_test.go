@@ -41,17 +41,17 @@ func (s *slowStore) fail(err error) {
 	s.away = err
 }
 
-func (s *slowStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *slowStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	s.mu.Lock()
 	err := s.away
 	s.mu.Unlock()
 	if err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
 	return s.Store.Get(ctx, keys)
 }
 
-func (s *slowStore) Swap(ctx context.Context, w []store.Write) []error {
+func (s *slowStore) Swap(ctx context.Context, w []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	s.swaps.Add(1)
 	s.mu.Lock()
 	held, met, err := s.held, s.met, s.away
@@ -65,7 +65,7 @@ func (s *slowStore) Swap(ctx context.Context, w []store.Write) []error {
 		for i := range errs {
 			errs[i] = err
 		}
-		return errs
+		return errs, nil, store.Reply{}
 	}
 	return s.Store.Swap(ctx, w)
 }

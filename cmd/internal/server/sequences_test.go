@@ -115,18 +115,18 @@ func (s *keyStore) call(ctx context.Context, name string) error {
 	return err
 }
 
-func (s *keyStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *keyStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	for _, k := range keys {
 		if err := s.call(ctx, k.Namespace); err != nil {
-			return nil, err
+			return nil, store.Reply{}, err
 		}
 	}
 	return s.Store.Get(ctx, keys)
 }
 
-func (s *keyStore) Add(ctx context.Context, a store.Addition) (store.Record, error) {
+func (s *keyStore) Add(ctx context.Context, a store.Addition) (store.Record, store.Reply, error) {
 	if err := s.call(ctx, a.Key.Namespace); err != nil {
-		return store.Record{}, err
+		return store.Record{}, store.Reply{}, err
 	}
 	return s.Store.Add(ctx, a)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Servers are those over the store, by their records in it: this one keeps
@@ -115,9 +116,9 @@ func (s *Servers) Announce(ctx context.Context) {
 // storeNow returns the time of the store, or of this machine if the store
 // has no clock.
 func (s *Servers) storeNow(ctx context.Context) (time.Time, error) {
-	now, err := s.core.store.Now(ctx)
-	if err == nil && now.IsZero() {
-		now = s.core.now()
+	reply, err := store.Ask(ctx, s.core.store, store.Servers)
+	if err == nil && reply.Now.IsZero() {
+		reply.Now = s.core.now()
 	}
-	return now, err
+	return reply.Now, err
 }

@@ -44,8 +44,12 @@ func listServers(ctx context.Context, st store.Store, own string) ([]*pb.ServerI
 // readServers returns all records of servers, and the time by which they
 // were written.
 func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time, error) {
-	now, err := st.Now(ctx)
-	if err != nil || now.IsZero() { // a role of Redis that may only read does not get the time
+	reply, err := store.Ask(ctx, st, store.Servers)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("listing the servers: %w", err)
+	}
+	now := reply.Now
+	if now.IsZero() { // a role of Redis that may only read does not get the time
 		now = time.Now()
 	}
 	var out []store.Record
@@ -69,7 +73,7 @@ func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 }
 
 // maxEnds is of how many leases the end is looked up, so that a list of
-// servers stays one question.
+// servers stays a few questions.
 const maxEnds = 1000
 
 // addEnds adds when the leases of servers end, as the store has it: their
@@ -87,25 +91,32 @@ func addEnds(ctx context.Context, st store.Store, now time.Time, list []*pb.Serv
 	for _, ns := range all {
 		known[ns.Name] = ns
 	}
-	var keys []store.Key
-	var held []*pb.HeldNodes
-	var labels []string
+	type lease struct {
+		held  *pb.HeldNodes
+		label string
+	}
+	leases, n := map[string][]lease{}, 0
 	for _, one := range list {
 		for _, h := range one.Nodes {
-			if _, ok := known[h.Namespace]; ok && len(keys) < maxEnds {
-				keys = append(keys, store.Key{Namespace: h.Namespace, Node: h.FirstNode})
-				held, labels = append(held, h), append(labels, one.Label)
+			if _, ok := known[h.Namespace]; ok && n < maxEnds {
+				leases[h.Namespace] = append(leases[h.Namespace], lease{h, one.Label})
+				n++
 			}
 		}
 	}
-	records, err := st.Get(ctx, keys)
-	if err != nil {
-		return fmt.Errorf("reading the leases of the servers: %w", err)
-	}
-	for i, r := range records {
-		ns := known[r.Namespace]
-		if l := view.Lease(r, ns, ns.Layout, now); l.Held && l.Label == labels[i] {
-			held[i].Until = l.UntilTime
+	for name, some := range leases {
+		keys := make([]store.Key, len(some))
+		for i, l := range some {
+			keys[i] = store.Key{Namespace: name, Node: l.held.FirstNode}
+		}
+		records, _, err := st.Get(ctx, keys)
+		if err != nil {
+			return fmt.Errorf("reading the leases of the servers: %w", err)
+		}
+		for i, r := range records {
+			if l := view.Lease(r, known[name], known[name].Layout, now); l.Held && l.Label == some[i].label {
+				some[i].held.Until = l.UntilTime
+			}
 		}
 	}
 	return nil

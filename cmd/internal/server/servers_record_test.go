@@ -15,9 +15,9 @@ import (
 // putBack writes a record by other means; one without a nonce is gone.
 func putBack(t *testing.T, st store.Store, r store.Record) {
 	t.Helper()
-	rs, err := st.Get(t.Context(), []store.Key{r.Key})
+	rs, _, err := st.Get(t.Context(), []store.Key{r.Key})
 	if err == nil {
-		err = st.Swap(t.Context(), []store.Write{{Old: rs[0].Nonce, New: r}})[0]
+		_, err = store.Put(t.Context(), st, store.Write{Old: rs[0].Nonce, New: r})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -58,17 +58,17 @@ func TestRecordIsAWitness(t *testing.T) {
 				beat()
 				st.fail(nil)
 			}
-			before, _ := st.Identity(t.Context(), "")
+			before, _ := store.Identity(t.Context(), st, "")
 			putBack(t, st.Store, c.harm(first, last))
 			beat()
-			after, _ := st.Identity(t.Context(), "")
+			after, _ := store.Identity(t.Context(), st, "")
 			if (after != before) != c.want {
 				t.Errorf("%s, failed before: %t: the store was %q and is %q", name, failed, before, after)
 			}
 			for range 3 {
 				beat()
 			}
-			if id, _ := st.Identity(t.Context(), ""); id != after || s.lastWrite.Load() == nil {
+			if id, _ := store.Identity(t.Context(), st, ""); id != after || s.lastWrite.Load() == nil {
 				t.Errorf("%s: afterwards it was %q and is %q", name, after, id)
 			}
 		}
@@ -98,7 +98,7 @@ func TestServerLooksBeforeItGrants(t *testing.T) {
 	acquire()
 	var backup []store.Record
 	for _, n := range []string{"n", store.Servers} {
-		rs := must(st.List(t.Context(), n, snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}, 100))
+		rs := got(st.List(t.Context(), n, snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}, 100))
 		backup = append(backup, rs...)
 	}
 	a.next = time.Time{}

@@ -36,7 +36,7 @@ func announce(ctx context.Context, st store.Store, n int) (stop func()) {
 // records returns how many records of servers a store keeps.
 func records(t *testing.T, st store.Store) int {
 	t.Helper()
-	rs := must(st.List(t.Context(), store.Servers, snowfence.NodeRange{Until: 1 << 40}, 1<<20))
+	rs := got(st.List(t.Context(), store.Servers, snowfence.NodeRange{Until: 1 << 40}, 1<<20))
 	return len(rs)
 }
 
@@ -77,14 +77,16 @@ type deafStore struct {
 
 var errDeaf = errors.New("the answer was lost")
 
-func (d *deafStore) Swap(ctx context.Context, writes []store.Write) []error {
-	errs := d.Store.Swap(ctx, writes)
+func (d *deafStore) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) (_ []error, _ []store.Record, reply store.Reply) {
+	errs, _, reply := d.Store.Swap(ctx, writes)
 	for i := range errs {
 		if d.deaf.Load() {
 			errs[i] = errDeaf
 		}
 	}
-	return errs
+	return errs, nil, reply
 }
 
 // A server that does not know whether its record was written finds it
@@ -118,7 +120,7 @@ func TestStopLeavesNoNewRecord(t *testing.T) {
 	a.writeIfDue(t.Context())
 	taken := a.record
 	taken.Nonce, taken.Data = "another", strings.Replace(taken.Data, a.servers.core.id, "another", 1)
-	if err := st.Swap(t.Context(), []store.Write{{Old: a.record.Nonce, New: taken}})[0]; err != nil {
+	if _, err := store.Put(t.Context(), st, store.Write{Old: a.record.Nonce, New: taken}); err != nil {
 		t.Fatal(err)
 	}
 	a.emptyRecord(t.Context())
@@ -152,22 +154,6 @@ func TestPeersThatDoNotAnswer(t *testing.T) {
 		time.Sleep(peersFor)
 		peer("a second later", "http://other")
 	})
-}
-
-// timeless is a store without a clock.
-type timeless struct{ store.Store }
-
-func (timeless) Now(context.Context) (time.Time, error) { return time.Time{}, errors.New("NOPERM") }
-
-// A role of Redis that may only read may not ask for the time, and could
-// not list the servers.
-func TestServersAreListedWithoutTheTimeOfTheStore(t *testing.T) {
-	st := store.NewMemory()
-	a := &announcer{servers: New(st, Options{Label: "a"}).Servers}
-	a.writeIfDue(t.Context())
-	if n := known(t, timeless{st}); n != 1 {
-		t.Errorf("%d servers", n)
-	}
 }
 
 // The list did not say that a server had no lease, and that one was not

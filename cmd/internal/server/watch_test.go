@@ -24,10 +24,10 @@ type countedLists struct {
 
 func (c *countedLists) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	c.lists.Add(1)
 	if c.slowStore.away != nil {
-		return nil, c.slowStore.away
+		return nil, store.Reply{}, c.slowStore.away
 	}
 	return c.slowStore.List(ctx, namespace, nodes, limit)
 }

@@ -16,7 +16,7 @@ import (
 func (c *storeClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 	g, err := c.proceed(ctx)
 	if err != nil && !IsLost(err) && c.lastBlock != nil {
-		err = c.replaced(ctx, err)
+		err = c.replaced(err)
 	}
 	return g, err
 }
@@ -94,7 +94,7 @@ func (c *storeClaim) fixedBlock(
 	ctx context.Context, ns scope.Namespace, now time.Time, healing bool,
 ) ([]store.Record, error) {
 	first := *c.Node
-	rs, err := c.st.Get(ctx, c.blockKeys(first))
+	rs, _, err := c.st.Get(ctx, c.blockKeys(first))
 	if err != nil {
 		return nil, fmt.Errorf("lease: reading node %d: %w", first, err)
 	}
@@ -180,15 +180,15 @@ func (c *storeClaim) take(
 	return g, nil
 }
 
-// outdated is an error if the namespace was changed after it was read
-// and before the records were. Then their until would not count. A
-// namespace that vanished and was made again may be behind its records.
+// outdated is an error if the namespace was changed after it was read and
+// before the records were. Then their until would not count. A namespace
+// that vanished and was made again may be behind its records.
 func (c *storeClaim) outdated(ctx context.Context, ns scope.Namespace, rs []store.Record) error {
 	for _, r := range rs {
 		if r.Generation <= ns.Generation {
 			continue
 		}
-		switch current, err := scope.Namespaces(c.st).Show(ctx, c.Name); {
+		switch current, err := c.readNamespace(ctx); {
 		case err != nil:
 			return err
 		case current.Generation != ns.Generation:
@@ -200,18 +200,18 @@ func (c *storeClaim) outdated(ctx context.Context, ns scope.Namespace, rs []stor
 	return nil
 }
 
-// settleAcquire finds out whether an unanswered
-// acquisition was written, and goes on from there.
+// settleAcquire finds out whether an unanswered acquisition was written,
+// and goes on from there.
 func (c *storeClaim) settleAcquire(ctx context.Context) (none snowfence.Grant, _ error) {
 	h := c.held
-	stored, err := c.st.Get(ctx, keys(h.records))
+	stored, _, err := c.st.Get(ctx, keys(h.records))
 	if err != nil {
 		return none, fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
 	}
 	for _, r := range stored {
 		if !h.unanswered[r.Nonce] {
-			// Not written, or taken by another process.
-			// A late write of ours runs out by itself.
+			// Not written, or taken by another process. A late write of
+			// ours runs out by itself.
 			if err := c.abandonAcquire(ctx); err != nil {
 				return none, err
 			}

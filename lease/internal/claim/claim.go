@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowfence/snowfence/lease/internal/answer"
+
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -67,12 +69,13 @@ type storeClaim struct {
 	onlyFree bool     // takes no node from a holder
 	prefer   []int64
 
-	held      *hold       // nil when nothing is held
-	lastBlock []store.Key // of the last grant; nil before the first
-	suspect   *int64      // generation that the store rolled back behind; nil if it did not
-	identity  string      // of the store at the last confirmation
-	proven    bool        // the store lost a write that it had acknowledged to this claim
-	reached   int64       // highest tick of the grants that this claim had
+	last      *answer.Answer // to the last read of the namespace; nil at first
+	held      *hold          // nil when nothing is held
+	lastBlock []store.Key    // of the last grant; nil before the first
+	suspect   *int64         // generation that the store rolled back behind; nil if it did not
+	identity  string         // of the store at the last confirmation
+	proven    bool           // the store lost a write that it had acknowledged to this claim
+	reached   int64          // highest tick of the grants that this claim had
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
 	foundInstead []store.Record // what stood in place of lostHold; nil when that was not read
@@ -87,13 +90,15 @@ type hold struct {
 	records    []store.Record // of the block's units, as last acknowledged or adopted; while pending, as sent
 	acked      []int64        // revision of each that was acknowledged; 0 if none was
 	unanswered map[string]bool
-	generation int64 // of the namespace
-	floor      int64 // of the namespace when the grant was computed
-	confirmed  bool  // a grant counted: the floor is compared no more
-	found      bool  // of an earlier attempt: a copy of the holder may use it, so until never falls
-	from       int64 // of the grant
-	until      int64 // up to where it may be used: the highest that a confirmation allowed
-	pending    bool  // it is not known whether the acquisition was written
+	generation int64         // of the namespace
+	floor      int64         // of the namespace when the grant was computed
+	confirmed  bool          // a grant counted: the floor is compared no more
+	found      bool          // of an earlier attempt: a copy of the holder may use it, so until never falls
+	from       int64         // of the grant
+	until      int64         // up to where it may be used: the highest that a confirmation allowed
+	pending    bool          // it is not known whether the acquisition was written
+	replied    store.Reply   // to the last write
+	namespace  *store.Record // read after it in the same round trip; nil if it was not
 }
 
 // OverStore returns a claim over a store that holds nothing.
@@ -103,6 +108,11 @@ func newClaim(s *Setup, st store.Store) *storeClaim {
 	return &storeClaim{
 		Setup: s, st: st, unit: 1, who: s.World.Text(), refused: map[int64]error{},
 	}
+}
+
+// namespaceKey is the key of the record of the namespace.
+func (c *storeClaim) namespaceKey() store.Key {
+	return store.Key{Namespace: c.Name, Node: store.NamespaceNode}
 }
 
 // nodes returns how many nodes the records of a hold stand for.

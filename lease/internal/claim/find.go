@@ -148,7 +148,7 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 	if len(ks) == 0 {
 		return nil, nil
 	}
-	rs, err := c.st.Get(ctx, ks)
+	rs, _, err := c.st.Get(ctx, ks)
 	if err != nil {
 		return nil, fmt.Errorf("lease: reading nodes of namespace %q: %w", c.Name, err)
 	}

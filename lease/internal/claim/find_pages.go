@@ -46,7 +46,7 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 			{From: f.ns.Nodes.From, Until: start},
 		} {
 			for nodes.From < nodes.Until {
-				rs, err := c.st.List(ctx, c.Name, nodes, limit)
+				rs, _, err := c.st.List(ctx, c.Name, nodes, limit)
 				if err != nil {
 					yield(nil, fmt.Errorf("lease: looking for a free node in namespace %q: %w", c.Name, err))
 					return

@@ -180,7 +180,7 @@ func TestOrderOfFreeBlocks(t *testing.T) {
 		8: {Until: 100, Label: "stage", Veto: "broken"},
 	} {
 		r.Key, r.Nonce, r.Generation = store.Key{Namespace: "n", Node: node}, "x", 4
-		g.must(g.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
+		must(store.Put(t.Context(), g.Memory, store.Write{New: r}))
 	}
 	for wait, want := range map[int64]string{anyWait: "[7 6 5 4 3 2 1]", 1: "[7 6 5 4 3]", 0: "[5]"} {
 		blocks, err := f.free(t.Context(), []int64{1, 2, 3, 4, 5, 6, 7, 8, 5}, wait)
@@ -252,7 +252,8 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 					Until: 2000,
 				}})
 			}
-			g.must(errors.Join(g.Memory.Swap(t.Context(), writes)...))
+			errs, _, _ := g.Memory.Swap(t.Context(), writes)
+			g.must(errors.Join(errs...))
 			var got []int64
 			for blocks, err := range f.pages(t.Context(), probed) {
 				g.must(err)
@@ -277,7 +278,7 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 				Key: store.Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
 				Until: 2000,
 			}
-			g.must(g.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
+			must(store.Put(t.Context(), g.Memory, store.Write{New: r}))
 		}
 		scans := 0
 		for range 6 {

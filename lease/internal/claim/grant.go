@@ -2,13 +2,13 @@ package claim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/snowfence/snowfence/lease/internal/answer"
+
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -76,17 +76,35 @@ func (t Ticks) reach(ns scope.Namespace, now time.Time) int64 {
 	return max(t.Layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
 }
 
-// clock returns the time for leasing ticks. It is [fault.ErrSkew]
-// if the clock and the store's differ by more than allowed.
+// clock returns the time for leasing ticks. It is [fault.ErrSkew] if the
+// clock and the store's differ by more than allowed: by the last answer,
+// and by another one before it says so, because time may have stood still.
 func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
-	now, err := fault.CheckedClock(ctx, c.st, c.Now, c.MaxSkew)
-	if !errors.Is(err, fault.ErrSkew) {
-		return now, err
+	if c.last != nil {
+		if now, err := c.last.Clock(c.World, c.Now, c.MaxSkew); err == nil {
+			return now, nil
+		}
 	}
-	wall, wrong := fault.CheckedClock(ctx, c.st, c.Clock.Wall, c.MaxSkew)
+	if err := c.ask(ctx); err != nil {
+		return time.Time{}, fmt.Errorf("lease: asking the store for its time: %w", err)
+	}
+	now, err := c.last.Clock(c.World, c.Now, c.MaxSkew)
+	if err == nil {
+		return now, nil
+	}
+	wall, wrong := c.last.Clock(c.World, c.Clock.Wall, c.MaxSkew)
 	if wrong != nil {
 		return now, err
 	}
 	c.correct(now.Sub(wall))
 	return wall, nil
+}
+
+// ask asks the store for its identity and its time.
+func (c *storeClaim) ask(ctx context.Context) error {
+	_, a, err := answer.Read(ctx, c.st, c.namespaceKey())
+	if err == nil {
+		c.last = &a
+	}
+	return err
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/snowfence/snowfence/lease/internal/answer"
+
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/scope"
@@ -150,8 +152,8 @@ func (c *guestClaim) target() int64 { return c.Ticks.Target(c.Now()) }
 // more than allowed.
 func (c *guestClaim) skew(before, theirs time.Time) error {
 	now, wall := c.Now(), c.Clock.Wall()
-	err := fault.CompareClocks(before, theirs, now, c.MaxSkew, "the server's")
-	if err != nil && fault.CompareClocks(wall.Add(before.Sub(now)), theirs, wall, c.MaxSkew, "") == nil {
+	err := answer.CompareClocks(before, theirs, now, c.MaxSkew, "the server's")
+	if err != nil && answer.CompareClocks(wall.Add(before.Sub(now)), theirs, wall, c.MaxSkew, "") == nil {
 		c.correct(now.Sub(wall))
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowfence/snowfence/lease/internal/answer"
+
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/scope"
@@ -88,12 +90,22 @@ func (c *storeClaim) register(ctx context.Context) error {
 	return err
 }
 
+// readNamespace reads the namespace of the claim.
+func (c *storeClaim) readNamespace(ctx context.Context) (scope.Namespace, error) {
+	rs, a, err := answer.Read(ctx, c.st, c.namespaceKey())
+	if err != nil {
+		return scope.Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", c.Name, err)
+	}
+	c.last = &a
+	return scope.ReadNamespace(c.st, rs[0])
+}
+
 // create makes the namespace if it is missing, and the options say so.
 func (c *storeClaim) create(ctx context.Context) error {
 	if !c.Create {
 		return nil
 	}
-	_, err := scope.Namespaces(c.st).Show(ctx, c.Name)
+	_, err := c.readNamespace(ctx)
 	if errors.Is(err, fault.ErrNoNamespace) {
 		_, err = scope.Namespaces(c.st).Create(ctx, c.Name, c.Scheme, c.creation())
 	}
@@ -104,11 +116,14 @@ func (c *storeClaim) create(ctx context.Context) error {
 // store was moved, usable raises the floor.
 func (c *storeClaim) usable(ctx context.Context) (scope.Namespace, error) {
 	for {
-		ns, id, err := scope.Namespaces(c.st).Admit(ctx, c.Name, c.Scheme, c.fits)
-		if err != nil || id == ns.Identity {
+		ns, a, err := scope.Namespaces(c.st).Admit(ctx, c.Name, c.Scheme, c.fits)
+		if err != nil {
 			return ns, err
 		}
-		c.Report(Replaced, nil, "was", ns.Identity, "is", id)
+		if c.last = &a; a.Identity == ns.Identity {
+			return ns, nil
+		}
+		c.Report(Replaced, nil, "was", ns.Identity, "is", a.Identity)
 		if err := c.raiseFloor(ctx, func(ns scope.Namespace, id string) bool { return ns.Identity == id }); err != nil {
 			return scope.Namespace{}, err
 		}

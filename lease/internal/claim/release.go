@@ -68,7 +68,7 @@ func (c *storeClaim) returned() {
 // that never counted. None of it was used.
 func (c *storeClaim) abandonAcquire(ctx context.Context) error {
 	h := c.held
-	stored, err := c.st.Get(ctx, keys(h.records))
+	stored, _, err := c.st.Get(ctx, keys(h.records))
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
 	}
@@ -82,7 +82,8 @@ func (c *storeClaim) abandonAcquire(ctx context.Context) error {
 		}
 	}
 	if len(writes) > 0 {
-		for _, err := range c.st.Swap(ctx, writes) {
+		errs, _, _ := c.st.Swap(ctx, writes)
+		for _, err := range errs {
 			if err != nil && !errors.Is(err, store.ErrLost) {
 				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again
 			}

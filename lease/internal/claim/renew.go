@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -103,8 +104,14 @@ func (c *storeClaim) nonce() string {
 
 // swap writes the records of a hold, and remembers the acknowledged ones.
 // It returns how many were lost, and why it does not know about the others.
+// A store may read the namespace in the same round trip.
 func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (gone int, unknown error) {
-	for i, err := range c.st.Swap(ctx, writes) {
+	errs, rs, a := answer.Swap(ctx, c.st, writes, c.namespaceKey())
+	h.replied, h.namespace = a.Reply, nil
+	if len(rs) == 1 {
+		h.namespace, c.last = &rs[0], &a
+	}
+	for i, err := range errs {
 		switch {
 		case err == nil:
 			h.records[i], h.acked[i] = writes[i].New, writes[i].New.Revision
@@ -138,7 +145,7 @@ func (h *hold) noteReply(nonce string, unknown error) {
 // later confirmation never allows less.
 func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (none snowfence.Grant, err error) {
 	h := c.held
-	ns, err := scope.Namespaces(c.st).Show(ctx, c.Name)
+	ns, err := c.namespaceAfter(ctx, h)
 	if errors.Is(err, fault.ErrNoNamespace) {
 		c.suspect, c.proven = &h.generation, true
 		return none, c.lose(err)
@@ -146,8 +153,8 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	if err != nil {
 		return none, err
 	}
-	// After a rollback another generation can have the same number.
-	// An acquisition that began before it used another floor.
+	// After a rollback another generation can have the same number. An
+	// acquisition that began before it used another floor.
 	if ns.Generation == h.generation && !h.confirmed && ns.Floor != h.floor {
 		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
 			c.Name, ns.Floor, h.floor))
@@ -164,14 +171,19 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	if err := ns.OfLeases(h.records[0].Node, c.nodes(h)); err != nil {
 		return none, c.lose(err)
 	}
-	id, same, err := ns.Identify(ctx, c.st)
+	id := c.last.Identity
+	same, err := ns.Identify(id)
 	switch {
 	case err != nil:
 		return none, err
 	case !same:
 		c.suspect = &h.generation
 		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
-	case id != ns.Identity: // it names more sources
+	}
+	if err := c.last.Follows(h.replied); err != nil {
+		return none, fmt.Errorf("lease: namespace %q: %w", c.Name, err)
+	}
+	if id != ns.Identity { // it names more sources
 		if err := ns.NoteIdentity(ctx, c.st, id); err != nil && !errors.Is(err, store.ErrLost) {
 			return none, err
 		}
@@ -181,6 +193,14 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	h.until = max(h.until, h.from, min(until, c.Ticks.reach(ns, now)))
 	c.note(h.from, h.until)
 	return snowfence.Grant{Node: node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
+}
+
+// namespaceAfter returns the namespace as it is after the last write.
+func (c *storeClaim) namespaceAfter(ctx context.Context, h *hold) (scope.Namespace, error) {
+	if h.namespace == nil {
+		return c.readNamespace(ctx)
+	}
+	return scope.ReadNamespace(c.st, *h.namespace)
 }
 
 // note remembers the highest tick that this claim may have used.
@@ -195,7 +215,7 @@ func (c *storeClaim) note(from, until int64) {
 // after that one is acknowledged. A write of another process is a loss.
 func (c *storeClaim) resolve(ctx context.Context) error {
 	h := c.held
-	stored, err := c.st.Get(ctx, keys(h.records))
+	stored, _, err := c.st.Get(ctx, keys(h.records))
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
 	}

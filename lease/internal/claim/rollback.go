@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// diagnose tells whether another holder took
-// a lost node, or the store was rolled back.
+// diagnose tells whether another holder took a lost node, or the store was
+// rolled back.
 func (c *storeClaim) diagnose(ctx context.Context) error {
 	h := c.lostHold
 	switch {
@@ -23,7 +23,7 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 		c.lostHold, c.foundInstead = nil, nil
 		return nil
 	}
-	stored, err := c.st.Get(ctx, append(keys(h.records), store.Key{Namespace: c.Name, Node: store.NamespaceNode}))
+	stored, _, err := c.st.Get(ctx, append(keys(h.records), c.namespaceKey()))
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d, which was lost: %w", h.records[0].Node, err)
 	}
@@ -49,15 +49,10 @@ func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	}
 }
 
-// replaced finds out whether the store has become another one. If so,
-// no grant of the old one protects anybody, and the hold is lost at
-// once. Otherwise it returns err, and the grant may be used to its end.
-func (c *storeClaim) replaced(ctx context.Context, err error) error {
-	if !errors.Is(err, store.ErrReplaced) {
-		if _, why := c.st.Identity(ctx, c.Name); errors.Is(why, store.ErrReplaced) {
-			err = why
-		}
-	}
+// replaced returns the error of a call of the store. If the store was
+// replaced, no grant of the old one protects anybody, and the hold is lost
+// at once. Otherwise the grant may be used to its end.
+func (c *storeClaim) replaced(err error) error {
 	if errors.Is(err, store.ErrReplaced) {
 		return c.lose(err)
 	}
@@ -94,7 +89,7 @@ func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 // that another process has raised it.
 func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespace, id string) bool) error {
 	for {
-		ns, err := scope.Namespaces(c.st).Show(ctx, c.Name)
+		ns, err := c.readNamespace(ctx)
 		if errors.Is(err, fault.ErrNoNamespace) && c.Create { // not a deleted one
 			ns, err = scope.Namespaces(c.st).Create(ctx, c.Name, c.Scheme, c.creation())
 		}
@@ -108,7 +103,8 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 		if err := ns.Usable(c.Scheme); err != nil {
 			return err
 		}
-		id, same, err := ns.Identify(ctx, c.st)
+		id := c.last.Identity
+		same, err := ns.Identify(id)
 		if err != nil {
 			return err
 		}
@@ -149,8 +145,8 @@ func (c *storeClaim) changeIdentity(ctx context.Context, was string) (id string,
 	if err := c.st.Suspect(ctx, was); err != nil {
 		return "", fmt.Errorf("lease: giving the store another identity: %w", err)
 	}
-	if id, err = c.st.Identity(ctx, c.Name); err != nil {
+	if err := c.ask(ctx); err != nil { // the answer of before is old
 		return "", fmt.Errorf("lease: reading the store's identity: %w", err)
 	}
-	return id, nil
+	return c.last.Identity, nil
 }

@@ -113,6 +113,8 @@ func (p *play) do(command string) {
 		p.clock = new(p.duration(rest[0]))
 	case "store":
 		p.id = rest[0]
+	case "rides":
+		p.rides = len(rest) == 0
 	case "save":
 		p.saved = p.records()
 	case "rollback":
@@ -262,11 +264,12 @@ func (p *play) put(r store.Record, word []string) {
 func (p *play) recordFunctions(node int64) {
 	r := p.record(p.key("namespace"))
 	alone := store.NewMemory() // without the holder
-	noError(p, alone.Swap(p.ctx(), []store.Write{{New: r}})[0])
+	must(store.Put(p.ctx(), alone, store.Write{New: r}))
 	f := scope.Functions{Dialect: "mysql", Lead: time.Second}
 	_, _, err := scope.Namespaces(alone).RecordFunctions(p.ctx(), "n", node, f, false)
 	p.failed(err)
-	rs := must(alone.Get(p.ctx(), []store.Key{r.Key}))
+	rs, _, err := alone.Get(p.ctx(), []store.Key{r.Key})
+	noError(p, err)
 	p.replace(rs[0])
 }
 

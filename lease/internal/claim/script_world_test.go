@@ -41,6 +41,7 @@ type play struct {
 	scheme  *snowfence.Scheme
 	id      string         // of the store
 	clock   *time.Duration // by which the store's is off; nil for none
+	rides   bool           // the store reads in the round trip of a swap
 	saved   []store.Record
 	before  []string // calls of the command before
 	calls   []string // of this one
@@ -140,7 +141,7 @@ func (p *play) key(name string) store.Key {
 }
 
 func (p *play) record(k store.Key) store.Record {
-	rs, err := p.Memory.Get(context.Background(), []store.Key{k})
+	rs, _, err := p.Memory.Get(context.Background(), []store.Key{k})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func (p *play) record(k store.Key) store.Record {
 
 func (p *play) records() []store.Record {
 	all := snowfence.NodeRange{From: store.NamespaceNode, Until: 1 << 40}
-	rs, err := p.Memory.List(context.Background(), "n", all, 1<<20)
+	rs, _, err := p.Memory.List(context.Background(), "n", all, 1<<20)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func (p *play) records() []store.Record {
 // replace writes a record by other means.
 func (p *play) replace(r store.Record) {
 	w := []store.Write{{Old: p.record(r.Key).Nonce, New: r}}
-	if err := p.Memory.Swap(context.Background(), w)[0]; err != nil {
+	if _, err := store.Put(context.Background(), p.Memory, w[0]); err != nil {
 		p.Fatal(err)
 	}
 }
@@ -226,27 +227,40 @@ func (p *play) called(call string, keys ...store.Key) (becomes string, after fun
 // storage is the store of a scene.
 type storage struct{ *play }
 
-func (s storage) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s storage) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	_, after, err := s.called("get", keys...)
 	defer after()
 	if err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
-	return s.Memory.Get(ctx, keys)
+	rs, _, err := s.Memory.Get(ctx, keys)
+	return rs, s.reply(), err
+}
+
+// reply is the answer of the store about itself.
+func (s storage) reply() store.Reply {
+	r := store.Reply{Identity: s.id}
+	if s.clock != nil {
+		r.Now = s.now.Add(*s.clock)
+	}
+	return r
 }
 
 func (s storage) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	_, after, err := s.called("list")
 	defer after()
 	if err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
-	return s.Memory.List(ctx, namespace, nodes, limit)
+	rs, _, err := s.Memory.List(ctx, namespace, nodes, limit)
+	return rs, s.reply(), err
 }
 
-func (s storage) Swap(ctx context.Context, writes []store.Write) []error {
+func (s storage) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) (errs []error, read []store.Record, _ store.Reply) {
 	keys := make([]store.Key, len(writes))
 	for i, w := range writes {
 		keys[i] = w.New.Key
@@ -255,10 +269,13 @@ func (s storage) Swap(ctx context.Context, writes []store.Write) []error {
 	defer after()
 	s.Memory.Swap(context.Background(), s.late)
 	s.late = nil
-	errs := make([]error, len(writes))
+	if !s.rides {
+		then = nil
+	}
+	errs = make([]error, len(writes))
 	switch becomes {
 	case "", "lose", "half":
-		errs = s.Memory.Swap(ctx, writes)
+		errs, read, _ = s.Memory.Swap(ctx, writes, then...)
 	case "late":
 		s.late = writes
 	}
@@ -272,13 +289,7 @@ func (s storage) Swap(ctx context.Context, writes []store.Write) []error {
 		}
 		s.say("writes %s: %s", s.text(w.New), result)
 	}
-	return errs
-}
-
-func (s storage) Identity(context.Context, string) (string, error) {
-	_, after, err := s.called("identity")
-	defer after()
-	return s.id, err
+	return errs, read, s.reply()
 }
 
 func (s storage) Suspect(_ context.Context, identity string) error {
@@ -289,15 +300,6 @@ func (s storage) Suspect(_ context.Context, identity string) error {
 		s.say("the store is %s", s.id)
 	}
 	return err
-}
-
-func (s storage) Now(context.Context) (time.Time, error) {
-	_, after, err := s.called("now")
-	defer after()
-	if s.clock == nil {
-		return time.Time{}, err
-	}
-	return s.now.Add(*s.clock), err
 }
 
 // Pin is called for each lease and each call of a server. It must not stay.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowfence/snowfence/lease/internal/answer"
+
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
@@ -132,7 +134,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns scope.Namespace) error {
 // ticket.
 func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []string) (*ticket.Signer, error) {
 	if int64(t.Nodes)/t.Unit > most { // who did not get it from a server must not have it read so much
-		ns, err := scope.Namespaces(c.st).Show(ctx, t.Namespace)
+		ns, err := c.readNamespace(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -140,12 +142,12 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 			return nil, err
 		}
 	}
-	stored, err := c.st.Get(ctx,
-		append(blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit),
-			store.Key{Namespace: t.Namespace, Node: store.NamespaceNode}))
+	stored, a, err := answer.Read(ctx, c.st, append(blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit),
+		store.Key{Namespace: t.Namespace, Node: store.NamespaceNode})...)
 	if err != nil {
 		return nil, fmt.Errorf("lease: reading node %d: %w", t.Node, err)
 	}
+	c.last = &a
 	last := len(stored) - 1
 	ns, err := scope.ReadNamespace(c.st, stored[last])
 	if err != nil {

@@ -31,11 +31,11 @@ func testAdd(w *world) {
 	a := store.Addition{Key: k, N: 10, Limit: 1000, Generation: 7, Nonce: "next"}
 	expect := func(what string, a store.Addition, want store.Record, failure error) {
 		w.Helper()
-		got, err := store.Add(w.ctx, w.st.Store, a)
+		got, _, err := store.Add(w.ctx, w.st.Store, a)
 		if !errors.Is(err, failure) || err == nil && got != want {
 			w.Errorf("%s: %+v, %v, want %+v, %v", what, got, err, want, failure)
 		}
-		rs, err := w.st.Store.Get(w.ctx, []store.Key{a.Key})
+		rs, _, err := w.st.Store.Get(w.ctx, []store.Key{a.Key})
 		w.mustNot(err)
 		if rs[0] != want {
 			w.Errorf("%s left %+v, want %+v", what, rs[0], want)
@@ -69,7 +69,7 @@ func testAdd(w *world) {
 		expect(fmt.Sprintf("an addition of %d up to %d", c.n, c.limit), a, r, nil)
 	}
 	lost := store.Write{Old: "nonce0.6", New: r}
-	if err := w.st.Store.Swap(w.ctx, []store.Write{lost})[0]; !errors.Is(err, store.ErrLost) {
+	if _, err := store.Put(w.ctx, w.st.Store, lost); !errors.Is(err, store.ErrLost) {
 		w.Errorf("a swap of what an addition changed: %v", err)
 	}
 	next := r
@@ -83,7 +83,8 @@ func testAdd(w *world) {
 	next.PrevUntil, next.From, next.Revision = 8, 9, next.Revision+1
 	next.Nonce = a.NonceAt(next.Revision)
 	expect("the same addition again", a, next, nil)
-	if err := w.st.Store.Swap(w.ctx, []store.Write{{Old: first.Nonce, New: first}})[0]; !errors.Is(err, store.ErrLost) {
+	_, err := store.Put(w.ctx, w.st.Store, store.Write{Old: first.Nonce, New: first})
+	if !errors.Is(err, store.ErrLost) {
 		w.Errorf("a swap of the record that a repeated addition left: %v", err)
 	}
 }
@@ -93,14 +94,14 @@ func testAdd(w *world) {
 func testSequenceKeys(w *world) {
 	day := store.Key{Namespace: "#" + name, Node: 20261122}
 	w.swapAll(store.Write{New: counted(countKey(name), 9)}, store.Write{New: counted(day, 8)})
-	rs, err := w.st.Store.Get(w.ctx, []store.Key{day, {Namespace: name, Node: -2}, countKey(name)})
+	rs, _, err := w.st.Store.Get(w.ctx, []store.Key{day, {Namespace: name, Node: -2}, countKey(name)})
 	w.mustNot(err)
 	want := []store.Record{counted(day, 8), {Key: store.Key{Namespace: name, Node: -2}}, counted(countKey(name), 9)}
 	if !slices.Equal(rs, want) {
 		w.Errorf("Get:\n got %+v\nwant %+v", rs, want)
 	}
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
-	heads, err := w.st.Store.Heads(w.ctx)
+	heads, _, err := w.st.Store.Heads(w.ctx)
 	w.mustNot(err)
 	if len(heads) != 2 || heads[0] != want[2] || heads[1].Namespace != name {
 		w.Errorf("Heads: %+v", heads)
@@ -114,7 +115,7 @@ func testSequenceKeys(w *world) {
 		{name, snowfence.NodeRange{From: math.MinInt64, Until: -1}, nil},
 		{name, nodes, nil},
 	} {
-		got, err := w.st.Store.List(w.ctx, c.namespace, c.nodes, 100)
+		got, _, err := w.st.Store.List(w.ctx, c.namespace, c.nodes, 100)
 		w.mustNot(err)
 		if !slices.Equal(got, c.want) {
 			w.Errorf("List(%+v): %+v, want %+v", c, got, c.want)
@@ -145,7 +146,7 @@ func testAdditions(w *world) {
 				a := store.Addition{
 					Key: k, N: int64(c + 1), Limit: math.MaxInt64, Generation: 7, Nonce: fmt.Sprint(c, ".", i),
 				}
-				r, err := store.Add(w.ctx, w.st.Store, a)
+				r, _, err := store.Add(w.ctx, w.st.Store, a)
 				if err != nil || r.Nonce != a.NonceAt(r.Revision) && r.Nonce != a.Nonce || r.From != r.PrevUntil+a.N {
 					w.Errorf("addition of %d: %+v, %v", a.N, r, err)
 					return
@@ -154,7 +155,7 @@ func testAdditions(w *world) {
 				if i%3 == 2 {
 					back := r
 					back.Nonce, back.Revision, back.From = a.Nonce+"b", r.Revision+1, r.From-1
-					err := w.st.Store.Swap(w.ctx, []store.Write{{Old: r.Nonce, New: back}})[0]
+					_, err := store.Put(w.ctx, w.st.Store, store.Write{Old: r.Nonce, New: back})
 					if err == nil {
 						used.until--
 					} else if !errors.Is(err, store.ErrLost) {

@@ -46,21 +46,33 @@ func (f *faulty) count() int {
 	return f.calls
 }
 
-func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (f *faulty) Get(ctx context.Context, keys []store.Key) (_ []store.Record, reply store.Reply, _ error) {
 	finish, err := f.countCall("get")
 	if err != nil {
-		return nil, err
+		return nil, reply, err
 	}
-	rs, err := f.Store.Get(ctx, keys)
+	rs, reply, err := f.Store.Get(ctx, keys)
 	if err != nil {
-		return nil, err
+		return nil, reply, err
 	}
+	return f.shown(rs), replyOf(reply), finish()
+}
+
+// shown are records without those that vanished.
+func (f *faulty) shown(rs []store.Record) []store.Record {
 	for i, r := range rs {
 		if f.isVanished(r) {
 			rs[i] = store.Record{Key: r.Key}
 		}
 	}
-	return rs, finish()
+	return rs
+}
+
+// replyOf is a reply without the store's own clock, which is not the
+// test's.
+func replyOf(r store.Reply) store.Reply {
+	r.Now = time.Time{}
+	return r
 }
 
 // countCall counts a call and returns its number, whether it fails, and
@@ -85,31 +97,33 @@ func (f *faulty) countCall(op string) (finish func() error, err error) {
 
 func (f *faulty) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) (_ []store.Record, reply store.Reply, _ error) {
 	finish, err := f.countCall("list")
 	if err != nil {
-		return nil, err
+		return nil, reply, err
 	}
-	rs, err := f.Store.List(ctx, namespace, nodes, limit)
+	rs, reply, err := f.Store.List(ctx, namespace, nodes, limit)
 	if err != nil {
-		return nil, err
+		return nil, reply, err
 	}
-	return slices.DeleteFunc(rs, f.isVanished), finish()
+	return slices.DeleteFunc(rs, f.isVanished), reply, finish()
 }
 
-func (f *faulty) Heads(ctx context.Context) ([]store.Record, error) {
+func (f *faulty) Heads(ctx context.Context) (_ []store.Record, reply store.Reply, _ error) {
 	finish, err := f.countCall("heads")
 	if err != nil {
-		return nil, err
+		return nil, reply, err
 	}
-	rs, err := f.Store.Heads(ctx)
+	rs, reply, err := f.Store.Heads(ctx)
 	if err != nil {
-		return nil, err
+		return nil, reply, err
 	}
-	return slices.DeleteFunc(rs, f.isVanished), finish()
+	return slices.DeleteFunc(rs, f.isVanished), reply, finish()
 }
 
-func (f *faulty) Swap(ctx context.Context, writes []store.Write) []error {
+func (f *faulty) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	all := func(err error) []error {
 		errs := make([]error, len(writes))
 		for i := range errs {
@@ -124,16 +138,18 @@ func (f *faulty) Swap(ctx context.Context, writes []store.Write) []error {
 		f.mu.Unlock()
 	}
 	if err != nil {
-		return all(err)
+		return all(err), nil, store.Reply{}
 	}
-	errs := f.swap(ctx, writes)
+	errs, rs, reply := f.swap(ctx, writes, then...)
 	if err := finish(); err != nil {
-		return all(err)
+		return all(err), nil, store.Reply{}
 	}
-	return errs
+	return errs, f.shown(rs), replyOf(reply)
 }
 
-func (f *faulty) swap(ctx context.Context, writes []store.Write) []error {
+func (f *faulty) swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	writes = append([]store.Write(nil), writes...)
 	for i, w := range writes {
 		f.mu.Lock()
@@ -145,17 +161,18 @@ func (f *faulty) swap(ctx context.Context, writes []store.Write) []error {
 			writes[i].Old = "no such record"
 		}
 	}
-	return f.Store.Swap(ctx, writes)
+	return f.Store.Swap(ctx, writes, then...)
 }
 
 // carryLate carries out the late writes.
 func (f *faulty) carryLate(ctx context.Context) (errs []error) {
 	f.mu.Lock()
-	late := f.late
+	all := f.late
 	f.late = nil
 	f.mu.Unlock()
-	for _, writes := range late {
-		errs = append(errs, f.swap(ctx, writes)...)
+	for _, writes := range all {
+		late, _, _ := f.swap(ctx, writes)
+		errs = append(errs, late...)
 	}
 	return errs
 }
@@ -173,6 +190,3 @@ func (f *faulty) isVanished(r store.Record) bool {
 	nonce, ok := f.vanishedNonces[r.Key]
 	return ok && nonce == r.Nonce
 }
-
-// Now has no answer: the store's own clock is not the test's.
-func (f *faulty) Now(context.Context) (time.Time, error) { return time.Time{}, nil }

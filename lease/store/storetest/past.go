@@ -13,7 +13,7 @@ import (
 // testPast keeps the largest counts of IDs for the past, under keys that
 // are no nodes.
 func testPast(w *world) {
-	before, err := w.st.Store.Identity(w.ctx, name)
+	before, err := store.Identity(w.ctx, w.st.Store, name)
 	w.mustNot(err)
 	var want []store.Record
 	for _, node := range []int64{-1<<48 - 1<<38, -1<<48 - 1<<24, -1 << 48} {
@@ -27,7 +27,7 @@ func testPast(w *world) {
 	want[1].Nonce, want[1].Data = "second", want[1].Data[1:]
 	w.swapAll(store.Write{Old: "first", New: want[1]})
 	below := snowfence.NodeRange{From: math.MinInt64, Until: store.SequenceNode}
-	got, err := w.st.Store.List(w.ctx, name, below, 1000)
+	got, _, err := w.st.Store.List(w.ctx, name, below, 1000)
 	w.mustNot(err)
 	if !slices.Equal(got, want) {
 		w.Errorf("List below all nodes:\n got %+v\nwant %+v", got, want)
@@ -36,7 +36,7 @@ func testPast(w *world) {
 	w.mustNot(err)
 	spaces, err := scope.Namespaces(w.st.Store).List(w.ctx)
 	w.mustNot(err)
-	if after, err := w.st.Store.Identity(w.ctx, name); err != nil || after != before {
+	if after, err := store.Identity(w.ctx, w.st.Store, name); err != nil || after != before {
 		w.Errorf("counts gave the store another identity: %q, before %q, %v", after, before, err)
 	}
 	if len(held) != 0 || len(spaces) != 1 {

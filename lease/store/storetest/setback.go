@@ -18,7 +18,7 @@ func (w *world) putBack(backup []store.Record) {
 	old := map[store.Key]bool{}
 	for _, r := range backup {
 		old[r.Key] = true
-		rs, err := w.st.Store.Get(w.ctx, []store.Key{r.Key})
+		rs, _, err := w.st.Store.Get(w.ctx, []store.Key{r.Key})
 		w.mustNot(err)
 		if rs[0] != r {
 			w.swapAll(store.Write{Old: rs[0].Nonce, New: r})
@@ -34,7 +34,7 @@ func (w *world) putBack(backup []store.Record) {
 // readAll reads everything there is.
 func (w *world) readAll() []store.Record {
 	w.Helper()
-	heads, err := w.st.Store.Heads(w.ctx)
+	heads, _, err := w.st.Store.Heads(w.ctx)
 	w.mustNot(err)
 	names := []string{name}
 	for _, r := range heads {
@@ -43,7 +43,7 @@ func (w *world) readAll() []store.Record {
 	slices.Sort(names)
 	var all []store.Record
 	for _, n := range slices.Compact(names) {
-		rs, err := w.st.Store.List(w.ctx, n, everyNode, math.MaxInt32)
+		rs, _, err := w.st.Store.List(w.ctx, n, everyNode, math.MaxInt32)
 		w.mustNot(err)
 		all = append(all, rs...)
 	}

@@ -23,7 +23,8 @@ func sample(namespace string, node, n int64) store.Record {
 
 func (w *world) swapAll(writes ...store.Write) {
 	w.Helper()
-	for i, err := range w.st.Store.Swap(w.ctx, writes) {
+	results, _, _ := w.st.Store.Swap(w.ctx, writes)
+	for i, err := range results {
 		if err != nil {
 			w.Fatalf("write %d of %d: %v", i, len(writes), err)
 		}
@@ -37,13 +38,13 @@ func testGet(w *world) {
 		Namespace: "get",
 		Node:      store.NamespaceNode,
 	}}
-	rs, err := w.st.Store.Get(w.ctx, keys)
+	rs, _, err := w.st.Store.Get(w.ctx, keys)
 	w.mustNot(err)
 	want := []store.Record{{Key: keys[0]}, r, {Key: keys[2]}, r, {Key: keys[4]}}
 	if !slices.Equal(rs, want) {
 		w.Errorf("Get:\n got %+v\nwant %+v", rs, want)
 	}
-	if rs, err := w.st.Store.Get(w.ctx, nil); err != nil || len(rs) != 0 {
+	if rs, _, err := w.st.Store.Get(w.ctx, nil); err != nil || len(rs) != 0 {
 		w.Errorf("Get of nothing: %v, %v", rs, err)
 	}
 }
@@ -59,7 +60,7 @@ func testList(w *world) {
 	}
 	far := sample("a", -1000, 1) // is in no list
 	w.swapAll(store.Write{New: far})
-	rs, err := w.st.Store.Get(w.ctx, []store.Key{far.Key})
+	rs, _, err := w.st.Store.Get(w.ctx, []store.Key{far.Key})
 	if w.mustNot(err); rs[0] != far {
 		w.Errorf("Get of a record far below the nodes: %+v", rs[0])
 	}
@@ -85,7 +86,7 @@ func testList(w *world) {
 					want = append(want, r)
 				}
 			}
-			got, err := w.st.Store.List(w.ctx, "a", among, limit)
+			got, _, err := w.st.Store.List(w.ctx, "a", among, limit)
 			w.mustNot(err)
 			if !slices.Equal(got, want) {
 				w.Errorf("List of %+v up to %d: got %d records %+v, want %d %+v", among, limit, len(got), got,
@@ -93,7 +94,7 @@ func testList(w *world) {
 			}
 		}
 	}
-	if got, err := w.st.Store.List(w.ctx, "nothing", snowfence.NodeRange{Until: 9}, 9); err != nil || len(got) != 0 {
+	if got, _, err := w.st.Store.List(w.ctx, "nothing", snowfence.NodeRange{Until: 9}, 9); err != nil || len(got) != 0 {
 		w.Errorf("List of nothing: %+v, %v", got, err)
 	}
 	want := []string{"a", "a.b", name}
@@ -102,7 +103,7 @@ func testList(w *world) {
 		want = append(want, n)
 	}
 	slices.Sort(want)
-	heads, err := w.st.Store.Heads(w.ctx)
+	heads, _, err := w.st.Store.Heads(w.ctx)
 	w.mustNot(err)
 	var got []string
 	for _, r := range heads {
@@ -118,16 +119,14 @@ func testList(w *world) {
 // testAnswers asks the store for its identity and its time, and pins it.
 func testAnswers(w *world) {
 	for _, namespace := range []string{name, ""} {
-		id, err := w.st.Store.Identity(w.ctx, namespace)
+		id, err := store.Identity(w.ctx, w.st.Store, namespace)
 		w.mustNot(err)
-		again, err := w.st.Store.Identity(w.ctx, namespace)
+		again, err := store.Identity(w.ctx, w.st.Store, namespace)
 		w.mustNot(err)
 		if id != again {
 			w.Errorf("Identity(%q): %q, and then %q", namespace, id, again)
 		}
 	}
-	_, err := w.st.Store.Now(w.ctx)
-	w.mustNot(err)
 	first, err := w.st.Store.Pin(w.ctx)
 	w.mustNot(err)
 	second, err := w.st.Store.Pin(w.ctx)
@@ -147,7 +146,7 @@ func testSuspect(w *world) {
 	identities := func() (ids []string) {
 		w.Helper()
 		for _, n := range names {
-			id, err := w.st.Store.Identity(w.ctx, n)
+			id, err := store.Identity(w.ctx, w.st.Store, n)
 			w.mustNot(err)
 			ids = append(ids, id)
 		}
@@ -174,7 +173,7 @@ func testSuspect(w *world) {
 			w.Errorf("Suspect of an identity of before: it was %q, and is %q", after, again)
 		}
 	}
-	rs, err := w.st.Store.Get(w.ctx, []store.Key{other.Key})
+	rs, _, err := w.st.Store.Get(w.ctx, []store.Key{other.Key})
 	w.mustNot(err)
 	if rs[0] != other {
 		w.Errorf("Suspect left %+v, want %+v", rs[0], other)
@@ -187,10 +186,15 @@ func testSwap(w *world) {
 	second.Holder, second.Data = "", ""
 	expect := func(what string, write store.Write, want error, stored store.Record) {
 		w.Helper()
-		if err := w.st.Store.Swap(w.ctx, []store.Write{write})[0]; !errors.Is(err, want) {
-			w.Errorf("%s: %v, want %v", what, err, want)
+		keys := []store.Key{{Namespace: write.New.Namespace, Node: 77}, write.New.Key}
+		errs, after, _ := w.st.Store.Swap(w.ctx, []store.Write{write}, keys...)
+		if !errors.Is(errs[0], want) {
+			w.Errorf("%s: %v, want %v", what, errs[0], want)
 		}
-		rs, err := w.st.Store.Get(w.ctx, []store.Key{write.New.Key})
+		if after != nil && (len(after) != 2 || after[0] != store.Record{Key: keys[0]} || after[1] != stored) {
+			w.Errorf("%s: after it the store read %+v, want %+v", what, after, stored)
+		}
+		rs, _, err := w.st.Store.Get(w.ctx, keys[1:])
 		w.mustNot(err)
 		if rs[0] != stored {
 			w.Errorf("%s left %+v, want %+v", what, rs[0], stored)
@@ -221,7 +225,11 @@ func testBatch(w *world) {
 		}
 		writes[i].New = sample("batch", int64(i), 2)
 	}
-	for i, err := range w.st.Store.Swap(w.ctx, writes) {
+	results, after, _ := w.st.Store.Swap(w.ctx, writes, writes[1].New.Key)
+	if after != nil && (len(after) != 1 || after[0] != writes[1].New) {
+		w.Errorf("after a batch the store read %+v, want %+v", after, writes[1].New)
+	}
+	for i, err := range results {
 		if want := i%3 == 0; errors.Is(err, store.ErrLost) != want || err != nil && !want {
 			w.Fatalf("write %d of a batch: %v, lost wanted: %v", i, err, want)
 		}
@@ -230,7 +238,7 @@ func testBatch(w *world) {
 	for _, x := range writes {
 		keys = append(keys, x.New.Key)
 	}
-	rs, err := w.st.Store.Get(w.ctx, keys)
+	rs, _, err := w.st.Store.Get(w.ctx, keys)
 	w.mustNot(err)
 	for i, r := range rs {
 		want := int64(2)
@@ -242,12 +250,13 @@ func testBatch(w *world) {
 		}
 	}
 	twice := []store.Write{{New: sample("batch", 5000, 1)}, {New: sample("batch", 5000, 2)}}
-	for i, err := range w.st.Store.Swap(w.ctx, twice) {
+	results, _, _ = w.st.Store.Swap(w.ctx, twice)
+	for i, err := range results {
 		if err == nil {
 			w.Errorf("write %d of a batch with the same key twice was done", i)
 		}
 	}
-	if errs := w.st.Store.Swap(w.ctx, nil); len(errs) != 0 {
+	if errs, _, _ := w.st.Store.Swap(w.ctx, nil); len(errs) != 0 {
 		w.Errorf("a batch of nothing: %v", errs)
 	}
 }
@@ -264,7 +273,7 @@ func testContention(w *world) {
 		wg.Go(func() {
 			last := int64(0)
 			for i := range rounds {
-				rs, err := w.st.Store.Get(w.ctx, []store.Key{key})
+				rs, _, err := w.st.Store.Get(w.ctx, []store.Key{key})
 				if err != nil {
 					w.Error(err)
 					return
@@ -275,7 +284,7 @@ func testContention(w *world) {
 				last = rs[0].Revision
 				next := rs[0]
 				next.Nonce, next.Revision = fmt.Sprint(c, "/", i), last+1
-				switch err := w.st.Store.Swap(w.ctx, []store.Write{{Old: rs[0].Nonce, New: next}})[0]; {
+				switch _, err := store.Put(w.ctx, w.st.Store, store.Write{Old: rs[0].Nonce, New: next}); {
 				case err == nil:
 					mu.Lock()
 					won[rs[0].Nonce]++
@@ -288,7 +297,7 @@ func testContention(w *world) {
 		})
 	}
 	wg.Wait()
-	rs, err := w.st.Store.Get(w.ctx, []store.Key{key})
+	rs, _, err := w.st.Store.Get(w.ctx, []store.Key{key})
 	w.mustNot(err)
 	if int(rs[0].Revision) != len(won) {
 		w.Errorf("%d swaps were acknowledged, and the revision is %d", len(won), rs[0].Revision)
@@ -315,7 +324,7 @@ func testConcurrentBatches(w *world) {
 					}
 					keys = append(keys, store.Key{Namespace: "batches", Node: n})
 				}
-				rs, err := w.st.Store.Get(w.ctx, keys)
+				rs, _, err := w.st.Store.Get(w.ctx, keys)
 				if err != nil {
 					w.Error(err)
 					return
@@ -326,7 +335,8 @@ func testConcurrentBatches(w *world) {
 					next.Nonce += fmt.Sprint("by", c)
 					writes[i] = store.Write{Old: r.Nonce, New: next}
 				}
-				for _, err := range w.st.Store.Swap(w.ctx, writes) {
+				results, _, _ := w.st.Store.Swap(w.ctx, writes)
+				for _, err := range results {
 					if err != nil && !errors.Is(err, store.ErrLost) {
 						w.Error(err)
 					}

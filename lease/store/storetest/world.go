@@ -85,7 +85,7 @@ func (w *world) time() time.Time {
 
 func (w *world) readNode(node int64) store.Record {
 	w.Helper()
-	rs, err := w.st.Store.Get(w.ctx, []store.Key{{Namespace: name, Node: node}})
+	rs, _, err := w.st.Store.Get(w.ctx, []store.Key{{Namespace: name, Node: node}})
 	w.mustNot(err)
 	return rs[0]
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
+
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -18,6 +20,31 @@ type told struct {
 	err         error
 	pins, unpin int
 	identities  []string
+}
+
+// toldReply is the reply to each call.
+var toldReply = store.Reply{Identity: "identity of told", Now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+
+func (s *told) Get(_ context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	return []store.Record{{Key: keys[0], From: 7}}, toldReply, s.err
+}
+
+func (s *told) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, store.Reply, error) {
+	return nil, toldReply, s.err
+}
+
+func (s *told) Heads(context.Context) ([]store.Record, store.Reply, error) {
+	return nil, toldReply, s.err
+}
+
+func (s *told) Swap(
+	_ context.Context, writes []store.Write, then ...store.Key,
+) ([]error, []store.Record, store.Reply) {
+	var rs []store.Record
+	for _, k := range then {
+		rs = append(rs, store.Record{Key: k, From: 7})
+	}
+	return slices.Repeat([]error{s.err}, len(writes)), rs, toldReply
 }
 
 // Wrapper checks that a store which wraps another one passes on the calls
@@ -31,22 +58,14 @@ func Wrapper(t *testing.T, wrap func(store.Store) store.Store) {
 	}
 }
 
-var toldTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-func (s *told) Add(_ context.Context, a store.Addition) (store.Record, error) {
-	return store.Record{Key: a.Key, Nonce: a.Nonce, From: 7}, s.err
-}
-
-func (s *told) Identity(_ context.Context, namespace string) (string, error) {
-	return "identity of " + namespace, s.err
+func (s *told) Add(_ context.Context, a store.Addition) (store.Record, store.Reply, error) {
+	return store.Record{Key: a.Key, Nonce: a.Nonce, From: 7}, toldReply, s.err
 }
 
 func (s *told) Suspect(_ context.Context, identity string) error {
 	s.identities = append(s.identities, identity)
 	return s.err
 }
-
-func (s *told) Now(context.Context) (time.Time, error) { return toldTime, s.err }
 
 func (s *told) Pin(context.Context) (func(), error) {
 	s.pins++
@@ -64,22 +83,27 @@ func swallowed(ctx context.Context, wrap func(store.Store) store.Store) (faults 
 					fmt.Errorf("%s: the wrapper returns the error %v, and the store inside %v: "+
 						"embed that store, not store.Basic", method, err, inner.err))
 			case err == nil && !right:
-				faults = append(faults,
-					fmt.Errorf("%s: the answer of the store inside is lost: embed that store, not store.Basic", method))
+				faults = append(faults, fmt.Errorf("%s: the answer of the store inside is lost, or its Reply: leases "+
+					"would not be renewed: embed that store, not store.Basic", method))
 			}
 		}
 		st := wrap(inner)
+		k := store.Key{Namespace: "a", Node: store.NamespaceNode}
+		rs, reply, err := st.Get(ctx, []store.Key{k})
+		check("Get", err, len(rs) == 1 && rs[0] == store.Record{Key: k, From: 7} && reply == toldReply)
+		_, reply, err = st.List(ctx, "a", snowfence.NodeRange{Until: 1}, 1)
+		check("List", err, reply == toldReply)
+		_, reply, err = st.Heads(ctx)
+		check("Heads", err, reply == toldReply)
+		errs, rs, reply := st.Swap(ctx, []store.Write{{New: store.Record{Key: k, Nonce: "n"}}}, k)
+		check("Swap", errs[0], len(rs) == 1 && rs[0] == store.Record{Key: k, From: 7} && reply == toldReply)
 		a := store.Addition{Key: store.Key{Namespace: "#a", Node: -2}, Nonce: "n"}
-		r, err := st.Add(ctx, a)
+		r, reply, err := st.Add(ctx, a)
 		if !errors.Is(err, lease.ErrRefused) { // a wrapper for holders, who add nothing
-			check("Add", err, r == store.Record{Key: a.Key, Nonce: "n", From: 7})
+			check("Add", err, r == store.Record{Key: a.Key, Nonce: "n", From: 7} && reply == toldReply)
 		}
-		id, err := st.Identity(ctx, "a")
-		check("Identity", err, id == "identity of a")
 		err = st.Suspect(ctx, "one")
 		check("Suspect", err, slices.Equal(inner.identities, []string{"one"}))
-		now, err := st.Now(ctx)
-		check("Now", err, now.Equal(toldTime))
 		unpin, err := st.Pin(ctx)
 		if err == nil {
 			unpin()

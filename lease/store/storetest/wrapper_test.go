@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
@@ -19,45 +18,50 @@ type basic struct {
 	st store.Store
 }
 
-func (b basic) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (b basic) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	return b.st.Get(ctx, keys)
 }
 
 func (b basic) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	return b.st.List(ctx, namespace, nodes, limit)
 }
 
-func (b basic) Heads(ctx context.Context) ([]store.Record, error) { return b.st.Heads(ctx) }
+func (b basic) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
+	return b.st.Heads(ctx)
+}
 
-func (b basic) Swap(ctx context.Context, writes []store.Write) []error {
-	return b.st.Swap(ctx, writes)
+func (b basic) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) ([]error, []store.Record, store.Reply) {
+	return b.st.Swap(ctx, writes, then...)
 }
 
 type noAdd struct{ store.Store }
 
-func (noAdd) Add(context.Context, store.Addition) (store.Record, error) {
-	return store.Record{}, errors.ErrUnsupported
+func (noAdd) Add(context.Context, store.Addition) (store.Record, store.Reply, error) {
+	return store.Record{}, store.Reply{}, errors.ErrUnsupported
 }
 
-type noIdentity struct{ store.Store }
+// noReply passes on what a call finds, and not who answered.
+type noReply struct{ store.Store }
 
-func (noIdentity) Identity(context.Context, string) (string, error) { return "", nil }
+func (n noReply) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	rs, _, err := n.Store.Get(ctx, keys)
+	return rs, store.Reply{}, err
+}
 
-type oneIdentity struct{ store.Store }
-
-func (o oneIdentity) Identity(ctx context.Context, _ string) (string, error) {
-	return o.Store.Identity(ctx, "")
+func (n noReply) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) ([]error, []store.Record, store.Reply) {
+	errs, _, _ := n.Store.Swap(ctx, writes)
+	return errs, nil, store.Reply{}
 }
 
 type noSuspicion struct{ store.Store }
 
 func (noSuspicion) Suspect(context.Context, string) error { return nil }
-
-type noClock struct{ store.Store }
-
-func (noClock) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 type noPin struct{ store.Store }
 
@@ -74,9 +78,9 @@ func (k keepsPin) Pin(ctx context.Context) (func(), error) {
 // hidesErrors says that all is well.
 type hidesErrors struct{ store.Store }
 
-func (h hidesErrors) Identity(ctx context.Context, namespace string) (string, error) {
-	id, _ := h.Store.Identity(ctx, namespace)
-	return id, nil
+func (h hidesErrors) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
+	rs, reply, _ := h.Store.Heads(ctx)
+	return rs, reply, nil
 }
 
 // A wrapper that swallows a method is found by the name of the method, for
@@ -90,16 +94,14 @@ func TestWrapperThatSwallowsIsFound(t *testing.T) {
 		"embeds the store":  {func(st store.Store) store.Store { return struct{ store.Store }{st} }, "[]"},
 		"the store itself":  {func(st store.Store) store.Store { return st }, "[]"},
 		"a group":           {store.Group, "[]"},
-		"a faulty store":    {func(st store.Store) store.Store { return newFaulty(st) }, "[Now Now]"}, // on purpose
-		"embeds Basic":      {func(st store.Store) store.Store { return basic{st: st} }, "[Add Identity Suspect Now Pin Add Identity Suspect Now Pin]"},
+		"a faulty store":    {func(st store.Store) store.Store { return newFaulty(st) }, "[Get Swap]"}, // on purpose: it has another clock
+		"embeds Basic":      {func(st store.Store) store.Store { return basic{st: st} }, "[Add Suspect Pin Add Suspect Pin]"},
 		"no addition":       {func(st store.Store) store.Store { return noAdd{st} }, "[Add Add]"},
-		"no identity":       {func(st store.Store) store.Store { return noIdentity{st} }, "[Identity Identity]"},
-		"no namespace":      {func(st store.Store) store.Store { return oneIdentity{st} }, "[Identity]"},
+		"no reply":          {func(st store.Store) store.Store { return noReply{st} }, "[Get Swap]"},
 		"no suspicion":      {func(st store.Store) store.Store { return noSuspicion{st} }, "[Suspect Suspect]"},
-		"no clock":          {func(st store.Store) store.Store { return noClock{st} }, "[Now Now]"},
 		"no pin":            {func(st store.Store) store.Store { return noPin{st} }, "[Pin Pin]"},
 		"a pin that stays":  {func(st store.Store) store.Store { return keepsPin{st} }, "[Pin]"},
-		"errors are hidden": {func(st store.Store) store.Store { return hidesErrors{st} }, "[Identity]"},
+		"errors are hidden": {func(st store.Store) store.Store { return hidesErrors{st} }, "[Heads]"},
 	} {
 		methods := []string{}
 		for _, err := range swallowed(t.Context(), c.wrap) {

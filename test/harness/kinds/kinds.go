@@ -71,3 +71,10 @@ func New(t testing.TB, url string) store.Store {
 	t.Cleanup(func() { _ = end() }) // its server may be gone
 	return st
 }
+
+// Put carries out writes, all of which must be done.
+func Put(t testing.TB, st store.Store, writes ...store.Write) {
+	t.Helper()
+	errs, _, _ := st.Swap(t.Context(), writes)
+	must(t, errs...)
+}

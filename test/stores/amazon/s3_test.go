@@ -87,7 +87,7 @@ func TestPausesBetweenConflicts(t *testing.T) {
 		return refusal(r, http.StatusConflict, "ConditionalRequestConflict")
 	}
 	began := time.Now()
-	err := st.Swap(ctx, []store.Write{{Old: "a", New: record(5, "b")}})[0]
+	_, err := store.Put(ctx, st, store.Write{Old: "a", New: record(5, "b")})
 	took, n := time.Since(began), h.count.Load() // a pause is 10 ms at least
 	if !errors.Is(err, context.Canceled) || n != 5 || took < 40*time.Millisecond {
 		t.Errorf("%d writes in %v: %v", n, took, err)
@@ -108,8 +108,9 @@ func TestServerThatIgnoresConditions(t *testing.T) {
 	for _, header := range []string{"If-Match", "If-None-Match"} {
 		st := onS3(t).open(t, "a", deaf{header}, false)
 		tests.Says(t, swap(t, st, "", record(5, "a")), "ignores the condition", "%s", header)
-		tests.Fails(t, tests.ErrOf(st.Get(t.Context(), []store.Key{record(5, "").Key})),
-			"%s: a record was read", header)
+		if _, _, err := st.Get(t.Context(), []store.Key{record(5, "").Key}); err == nil {
+			t.Errorf("%s: a record was read", header)
+		}
 	}
 }
 
@@ -125,11 +126,11 @@ func TestErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, heads := st.Heads(t.Context())
-	_, list := st.List(t.Context(), "n", snowfence.NodeRange{Until: 9}, 10)
+	_, _, heads := st.Heads(t.Context())
+	_, _, list := st.List(t.Context(), "n", snowfence.NodeRange{Until: 9}, 10)
 	gone, err := s3store.New(c, "gone", nil)
 	must(t, err)
-	_, bucket := gone.Identity(t.Context(), "")
+	_, bucket := store.Identity(t.Context(), gone, "")
 	for want, err := range map[string]error{
 		`the folder "photos"`: heads, `the object "a/n-n/x.jpg"`: list, "aws s3 mb s3://gone": bucket,
 	} {

@@ -101,19 +101,21 @@ func record(node int64, nonce string) store.Record {
 
 func swap(t *testing.T, st store.Store, old string, r store.Record) error {
 	t.Helper()
-	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
+	_, err := store.Put(t.Context(), st, store.Write{Old: old, New: r})
+	return err
 }
 
 // refused checks that a store refuses reads and writes with a text.
 func refused(t *testing.T, st store.Store, want string) {
 	t.Helper()
-	_, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
+	_, _, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a read: %v, which should say %q", err, want)
 	}
 	batch := []store.Write{{New: record(98, "x")}, {New: record(99, "x")}}
 	for _, writes := range [][]store.Write{batch, batch[:1]} {
-		for _, err := range st.Swap(t.Context(), writes) {
+		errs, _, _ := st.Swap(t.Context(), writes)
+		for _, err := range errs {
 			if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), want) {
 				t.Errorf("a write: %v, which should say %q", err, want)
 			}
@@ -124,11 +126,11 @@ func refused(t *testing.T, st store.Store, want string) {
 // identity returns the store's identity after it has read all records.
 func identity(t *testing.T, st *sqlstore.Store) string {
 	t.Helper()
-	_, err := st.Heads(t.Context())
+	_, _, err := st.Heads(t.Context())
 	must(t, err)
-	_, err = st.List(t.Context(), "n", snowfence.NodeRange{From: store.NamespaceNode, Until: 101}, 1000)
+	_, _, err = st.List(t.Context(), "n", snowfence.NodeRange{From: store.NamespaceNode, Until: 101}, 1000)
 	must(t, err)
-	id, err := st.Identity(t.Context(), "")
+	id, err := store.Identity(t.Context(), st, "")
 	must(t, err)
 	return id
 }

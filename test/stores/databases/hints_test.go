@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/tests"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -34,7 +35,7 @@ func TestStatementTimeout(t *testing.T) {
 	p.SQL(t, "postgres", "ALTER ROLE u SET statement_timeout = '10s'")
 	_, st = connect(t, url)
 	time.AfterFunc(200*time.Millisecond, func() { _ = tx.Rollback() })
-	must(t, tests.ErrOf(st.Now(t.Context())))
+	must(t, tests.ErrOf(store.Ask(t.Context(), st, "")))
 	must(t, swap(t, st, "", record(2, "a")))
 }
 

@@ -170,7 +170,8 @@ func TestBytes(t *testing.T) {
 			if err := swap(t, st, "", rs[0]); err != nil {
 				t.Errorf("%q: %v", namespace, err)
 			}
-			for _, err := range st.Swap(t.Context(), []store.Write{{New: rs[1]}, {New: rs[2]}}) {
+			results, _, _ := st.Swap(t.Context(), []store.Write{{New: rs[1]}, {New: rs[2]}})
+			for _, err := range results {
 				if err != nil {
 					t.Errorf("%q: %v", namespace, err)
 				}
@@ -182,7 +183,8 @@ func TestBytes(t *testing.T) {
 				}
 				batch := []store.Write{{Old: wrong, New: changed[0]}, {Old: wrong, New: changed[1]}}
 				for _, writes := range [][]store.Write{batch, batch[:1]} {
-					for _, err := range st.Swap(t.Context(), writes) {
+					results, _, _ := st.Swap(t.Context(), writes)
+					for _, err := range results {
 						if !errors.Is(err, store.ErrLost) {
 							t.Errorf("%s: nonce %q: %v", params, wrong, err)
 						}
@@ -190,7 +192,7 @@ func TestBytes(t *testing.T) {
 				}
 			}
 		}
-		rs, err := st.Get(t.Context(), keys)
+		rs, _, err := st.Get(t.Context(), keys)
 		if err != nil || !slices.Equal(rs, want) {
 			t.Errorf("%s: %+v, %v", params, rs, err)
 		}

@@ -102,17 +102,17 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	batch := func(old, nonce string, first int64) []store.Write {
 		return []store.Write{{Old: old, New: record(first, nonce)}, {Old: old, New: record(first+1, nonce)}}
 	}
-	if _, err := st.Identity(t.Context(), ""); err != nil { // a read, as before each write
+	if _, err := store.Identity(t.Context(), st, ""); err != nil { // a read, as before each write
 		t.Fatal(err)
 	}
 	add := func(st *sqlstore.Store) error {
 		a := store.Addition{Key: record(0, "").Key, Nonce: "c", N: 10, Limit: 100}
-		_, err := st.Add(t.Context(), a)
+		_, _, err := st.Add(t.Context(), a)
 		return err
 	}
 	get := func(st *sqlstore.Store, node int64) store.Record {
 		t.Helper()
-		rs, err := st.Get(t.Context(), []store.Key{record(node, "").Key})
+		rs, _, err := st.Get(t.Context(), []store.Key{record(node, "").Key})
 		must(t, err)
 		return rs[0]
 	}
@@ -121,7 +121,7 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	chance.Store(true) // it read from the other server, and looks at this one after the write
 	divided("a write after a read elsewhere", swap(t, st, "a", record(0, "b")))
 	divided("an addition after a read elsewhere", add(st))
-	_, err = st.Get(t.Context(), []store.Key{record(0, "").Key})
+	_, _, err = st.Get(t.Context(), []store.Key{record(0, "").Key})
 	divided("a read elsewhere", err)
 	if got, want := get(direct[0], 0), record(0, "a"); got != want {
 		t.Errorf("what was not answered for is written: %+v, not %+v", got, want)
@@ -139,14 +139,15 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	must(t, add(whole))
 	chance.Store(false)
 	divided("a read of the other server", func() error {
-		_, err := whole.Get(t.Context(), []store.Key{record(1, "").Key})
+		_, _, err := whole.Get(t.Context(), []store.Key{record(1, "").Key})
 		return err
 	}())
 	divided("an addition with a look elsewhere", add(whole))
 	divided("a write with a look elsewhere", swap(t, whole, "a", record(1, "b")))
 	divided("a first write", swap(t, st, "", record(5, "b")))
 	for _, writes := range [][]store.Write{batch("a", "b", 1), batch("", "b", 6)} {
-		for _, err := range st.Swap(t.Context(), writes) {
+		errs, _, _ := st.Swap(t.Context(), writes)
+		for _, err := range errs {
 			divided("a batch", err)
 		}
 	}

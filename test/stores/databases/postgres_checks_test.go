@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -33,9 +34,7 @@ func TestDurable(t *testing.T) {
 		{{New: record(1, "a")}},
 		{{New: record(2, "a")}, {New: record(3, "a")}},
 	} {
-		for _, err := range st.Swap(t.Context(), batch) {
-			must(t, err)
-		}
+		kinds.Put(t, st, batch...)
 		if _, err := db.Exec("UPDATE snowfence_lease SET label = 'not durable'"); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +45,7 @@ func TestDurable(t *testing.T) {
 		for _, w := range batch {
 			var rs []store.Record
 			fleet.Eventually(t, "a read after a crash", func() (err error) { // connections of before end late
-				rs, err = st.Get(t.Context(), []store.Key{w.New.Key})
+				rs, _, err = st.Get(t.Context(), []store.Key{w.New.Key})
 				return err
 			})
 			if rs[0].Nonce != "a" || rs[0].Label != record(0, "").Label {
@@ -134,7 +133,7 @@ func TestStandby(t *testing.T) {
 	reports(t, st, "a standby whose disk is not waited for", true, replicas)
 	set(t, p, "synchronous_commit = on")
 	reports(t, st, "a standby whose disk the primary waits for", false, replicas)
-	if _, err := st.Identity(t.Context(), ""); err != nil {
+	if _, err := store.Identity(t.Context(), st, ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -176,7 +175,7 @@ func TestConnectionsOfAPool(t *testing.T) {
 			}
 		}
 		end()
-		if _, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}}); err != nil {
+		if _, _, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}}); err != nil {
 			t.Errorf("after the database ended a connection: %v", err)
 		}
 	}
@@ -235,7 +234,7 @@ func TestUnloggedTables(t *testing.T) {
 		refused(t, later, "ALTER TABLE snowfence_lease SET LOGGED; ALTER TABLE snowfence_meta SET LOGGED")
 		d.sql("ALTER TABLE " + table + " SET LOGGED")
 		_, later = connect(t, d.dsn)
-		_, err := later.Heads(t.Context())
+		_, _, err := later.Heads(t.Context())
 		must(t, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -99,7 +100,7 @@ func TestClosedFunctions(t *testing.T) {
 			if err := ids.Close(); err != nil {
 				t.Error(err)
 			}
-			id, err := st.Identity(t.Context(), "")
+			id, err := store.Identity(t.Context(), st, "")
 			if err != nil || !strings.Contains(id, c.identity) || strings.Contains(id, ":-:") != (c.identity != "") {
 				t.Errorf("the identity is %q, %v", id, err)
 			}

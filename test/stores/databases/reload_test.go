@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -29,9 +30,8 @@ func newScene(t *testing.T, d database, args []string) scene {
 	t.Helper()
 	s := scene{database: d}
 	_, s.st = connect(t, d.dsn)
-	must(t, s.st.Swap(t.Context(), []store.Write{
-		{New: record(store.NamespaceNode, "a")}, {New: record(1, "a")}, {New: record(2, "a")},
-	})...)
+	kinds.Put(t, s.st, store.Write{New: record(store.NamespaceNode, "a")}, store.Write{New: record(1, "a")},
+		store.Write{New: record(2, "a")})
 	if args != nil {
 		s.dumped = d.dump(args...)
 	}
@@ -186,7 +186,7 @@ func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 		!strings.Contains(err.Error(), "was restored") {
 		t.Errorf("a swap of a row that was put back: %v", err)
 	}
-	id, err := s.st.Identity(t.Context(), "")
+	id, err := store.Identity(t.Context(), s.st, "")
 	if err != nil || id == s.id {
 		t.Errorf("the identity is %s, %v", id, err)
 	}
@@ -225,7 +225,7 @@ func TestWrittenBetweenRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := pgScene(t, p)
 			s.sql(write)
-			id, err := s.fresh(t).Identity(t.Context(), "")
+			id, err := store.Identity(t.Context(), s.fresh(t), "")
 			must(t, err)
 			if connected := identity(t, s.st); id == s.id || connected != id {
 				t.Errorf("the identity was %s, is %s, and %s for a connected store", s.id, id, connected)
@@ -262,12 +262,12 @@ func TestCrashIsNoReload(t *testing.T) {
 // connections may be of a server that was killed.
 func (s scene) reconnected(t *testing.T) string {
 	t.Helper()
-	_, err := s.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
+	_, _, err := s.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
 	for range 20 {
 		if err == nil {
 			break
 		}
-		_, err = s.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
+		_, _, err = s.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
 	}
 	must(t, err)
 	return identity(t, s.st)

@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/relay"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -47,9 +48,10 @@ func TestLostAnswer(t *testing.T) {
 				first = append(first, store.Write{New: record(n, "a")})
 				second = append(second, store.Write{Old: "a", New: record(n, "secondnonce")})
 			}
-			must(t, st.Swap(t.Context(), first)...)
+			kinds.Put(t, st, first...)
 			commits.Store(&word)
-			for _, err := range st.Swap(t.Context(), second) {
+			errs, _, _ := st.Swap(t.Context(), second)
+			for _, err := range errs {
 				if err == nil || errors.Is(err, store.ErrLost) {
 					t.Errorf("a swap without an answer: %v", err)
 				}

@@ -130,18 +130,20 @@ func TestDenied(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err = elsewhere.Get(t.Context(), []store.Key{key(0)})
+	_, _, err = elsewhere.Get(t.Context(), []store.Key{key(0)})
 	refused("reading another prefix", err)
-	refused("writing below another prefix", elsewhere.Swap(t.Context(), records(0, 1))[0])
+	_, err = store.Put(t.Context(), elsewhere, records(0, 1)[0])
+	refused("writing below another prefix", err)
 
 	reader := logged(t, m, "reader")
 	looking, err := etcdstore.New(reader, nil)
 	must(t, err)
-	rs, err := looking.List(t.Context(), "default", snowfence.NodeRange{Until: 11}, 1<<20)
+	rs, _, err := looking.List(t.Context(), "default", snowfence.NodeRange{Until: 11}, 1<<20)
 	if err != nil || len(rs) != 3 {
 		t.Errorf("a user who may read sees %d records: %v", len(rs), err)
 	}
-	refused("writing as a user who may read", looking.Swap(t.Context(), records(10, 1))[0])
+	_, err = store.Put(t.Context(), looking, records(10, 1)[0])
+	refused("writing as a user who may read", err)
 }
 
 // TestPassword gives a wrong one, and looks for it in the errors.
@@ -158,8 +160,9 @@ func TestPassword(t *testing.T) {
 		st, err := etcdstore.New(c, nil)
 		must(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		_, err = st.Get(ctx, []store.Key{key(0)})
-		errs = append(errs, err, st.Swap(ctx, records(0, 1))[0])
+		_, _, err = st.Get(ctx, []store.Key{key(0)})
+		_, swapped := store.Put(ctx, st, records(0, 1)[0])
+		errs = append(errs, err, swapped)
 		cancel()
 	}
 	for _, err := range errs {
@@ -177,7 +180,7 @@ func TestGrantPermission(t *testing.T) {
 	root := logged(t, m, "root")
 	writer := logged(t, m, "writer")
 	st := openStore(t, writer, "")
-	err := st.Swap(t.Context(), records(0, 1))[0]
+	_, err := store.Put(t.Context(), st, records(0, 1)[0])
 	if err == nil || !strings.Contains(err.Error(),
 		"etcdctl role grant-permission ROLE readwrite --prefix=true snowfence/") {
 		t.Fatal(err)

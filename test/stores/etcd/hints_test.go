@@ -51,7 +51,7 @@ func TestCorruptMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	renew(writes, 1)
-	err = st.Swap(t.Context(), writes)[0]
+	_, err = store.Put(t.Context(), st, writes[0])
 	if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(),
 		"replace the one that is wrong (etcdctl alarm list names it), then etcdctl alarm disarm") {
 		t.Fatalf("a swap in a cluster whose members differ: %v", err)
@@ -105,14 +105,14 @@ func TestNoAnswer(t *testing.T) {
 	hasty, err := etcdstore.New(cl, &etcdstore.Options{Prefix: "silent", Timeout: 100 * time.Millisecond})
 	must(t, err)
 	m.Signal(t, syscall.SIGSTOP)
-	_, err = hasty.Get(t.Context(), []store.Key{key(0)})
+	_, _, err = hasty.Get(t.Context(), []store.Key{key(0)})
 	if err == nil || !strings.Contains(err.Error(),
 		"no answer within 100ms (Options.Timeout) or the time the caller gave: the members are not reached") {
 		t.Error(err)
 	}
 	m.Signal(t, syscall.SIGCONT)
 	m.AwaitHealthy(t)
-	if _, err := openStore(t, cl, "silent").Get(t.Context(), []store.Key{key(0)}); err != nil {
+	if _, _, err := openStore(t, cl, "silent").Get(t.Context(), []store.Key{key(0)}); err != nil {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,7 @@ func TestKeysOfARecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	every := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
-	if _, err := st.List(t.Context(), "a", every, 100); err == nil || !strings.Contains(err.Error(), damaged) {
+	if _, _, err := st.List(t.Context(), "a", every, 100); err == nil || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("a key that is none of the store's: %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func TestTransactionLength(t *testing.T) {
 			for _, fit := range []int64{c.fit, c.fit + 1} {
 				writes := records(0, fit)
 				for i := range writes {
-					rs, err := st.Get(t.Context(), []store.Key{writes[i].New.Key})
+					rs, _, err := st.Get(t.Context(), []store.Key{writes[i].New.Key})
 					must(t, err)
 					// All that can change does, which makes the longest
 					// transaction.
@@ -104,7 +104,7 @@ func TestTransactionLength(t *testing.T) {
 			for i := range keys {
 				keys[i] = key(int64(i))
 			}
-			rs, err := st.Get(t.Context(), keys)
+			rs, _, err := st.Get(t.Context(), keys)
 			must(t, err)
 			for i, r := range rs {
 				if r.Node != int64(i) || r.Nonce == "" {
@@ -120,7 +120,7 @@ func TestTransactionLength(t *testing.T) {
 func TestTransactionTooShort(t *testing.T) {
 	t.Parallel()
 	st := openStore(t, servers.EtcdClient(t, servers.StartEtcd(t, "--max-txn-ops=2")), "limits")
-	err := st.Swap(t.Context(), records(0, 1))[0]
+	_, err := store.Put(t.Context(), st, records(0, 1)[0])
 	if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "--max-txn-ops") {
 		t.Errorf("a swap on a server that allows 2 operations: %v", err)
 	}
@@ -137,7 +137,8 @@ func TestLargeRequests(t *testing.T) {
 	swap(t, st, writes)
 	tooLarge := records(100, 1)
 	tooLarge[0].New.Data, tooLarge[0].New.Veto = strings.Repeat("d", 60_000), strings.Repeat("v", 40_000)
-	if err := st.Swap(t.Context(), tooLarge)[0]; err == nil || !strings.Contains(err.Error(), "--max-request-bytes") {
+	_, err := store.Put(t.Context(), st, tooLarge[0])
+	if err == nil || !strings.Contains(err.Error(), "--max-request-bytes") {
 		t.Errorf("a record that is too large: %v", err)
 	}
 	larger := servers.EtcdClient(t, servers.StartEtcd(t, "--max-request-bytes=262144"))
@@ -160,13 +161,13 @@ func TestNoSpace(t *testing.T) {
 		}
 	}
 	renew(writes, 1)
-	err := st.Swap(t.Context(), writes)[0]
+	_, err := store.Put(t.Context(), st, writes[0])
 	if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(),
 		"compact it (etcdctl compact REVISION, which "+
 			"etcdctl endpoint status -w json shows), etcdctl defrag on each member, then etcdctl alarm disarm; and start etcd with --auto-compaction-retention=5m") {
 		t.Fatalf("a swap in a full database: %v", err)
 	}
-	if _, err := st.Get(t.Context(), []store.Key{key(0)}); err != nil {
+	if _, _, err := st.Get(t.Context(), []store.Key{key(0)}); err != nil {
 		t.Errorf("reading in a full database: %v", err)
 	}
 	_, revision, ok := strings.Cut(ask(t, member, "endpoint", "status", "-w", "json"), `"revision":`)
@@ -218,7 +219,8 @@ func TestRepeatedWrite(t *testing.T) {
 		swap(t, st, writes)
 		renew(writes, 1)
 		swap(t, st, writes)
-		for i, err := range st.Swap(t.Context(), writes) {
+		results, _, _ := st.Swap(t.Context(), writes)
+		for i, err := range results {
 			if !errors.Is(err, store.ErrLost) {
 				t.Fatalf("write %d of %d, in a second call: %v", i, n, err)
 			}

@@ -19,11 +19,12 @@ func swap(b testing.TB, st store.Store, writes []store.Write) {
 	left := writes
 	shared.Eventually(b, "writes", func() (failed error) {
 		var again []store.Write
-		for i, err := range st.Swap(b.Context(), left) {
+		results, _, _ := st.Swap(b.Context(), left)
+		for i, err := range results {
 			if err == nil {
 				continue
 			}
-			rs, readErr := st.Get(b.Context(), []store.Key{left[i].New.Key})
+			rs, _, readErr := st.Get(b.Context(), []store.Key{left[i].New.Key})
 			if readErr == nil && rs[0].Nonce == left[i].New.Nonce {
 				continue // it was done, and no answer came
 			}

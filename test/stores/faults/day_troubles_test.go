@@ -76,7 +76,7 @@ var troubles = []trouble{
 		name: "programs of a later version took the namespace over", store: "SQLite",
 		begin: func(t testing.TB, d *day) func() {
 			within(t, patience, "the namespace has the next format", func() bool {
-				rs, err := d.store.Get(t.Context(), []store.Key{{Namespace: namespace, Node: store.NamespaceNode}})
+				rs, _, err := d.store.Get(t.Context(), []store.Key{{Namespace: namespace, Node: store.NamespaceNode}})
 				if err != nil {
 					return false
 				}
@@ -84,7 +84,8 @@ var troubles = []trouble{
 				format := fmt.Sprintf(`"format":%d,`, store.Format)
 				r.Data = strings.Replace(r.Data, format, fmt.Sprintf(`"format":%d,`, store.Format+1), 1)
 				r.Nonce, r.Revision = rand.Text(), r.Revision+1
-				return d.store.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0] == nil && r.Data != rs[0].Data
+				_, err = store.Put(t.Context(), d.store, store.Write{Old: old, New: r})
+				return err == nil && r.Data != rs[0].Data
 			})
 			return nil
 		},

@@ -201,7 +201,7 @@ func killHolder(t testing.TB, sc *scene) func() {
 func (sc *scene) lapse(t testing.TB, node int64) {
 	t.Helper()
 	within(t, patience, "the grant has run out", func() bool {
-		rs, err := sc.store.Get(t.Context(), []store.Key{{Namespace: namespace, Node: node}})
+		rs, _, err := sc.store.Get(t.Context(), []store.Key{{Namespace: namespace, Node: node}})
 		return err == nil && rs[0].Until < sc.scheme.Layout().TickOf(time.Now())
 	})
 }

@@ -257,7 +257,7 @@ func server(t testing.TB, url string) (func() bool, func() (snowfence.Grant, err
 	_, address := servers.Serve(t, url)
 	var before int64
 	written := func() bool {
-		rs, err := st.Get(t.Context(), []store.Key{{Namespace: "##servers"}})
+		rs, _, err := st.Get(t.Context(), []store.Key{{Namespace: "##servers"}})
 		if err != nil || rs[0].Revision <= before {
 			return false
 		}

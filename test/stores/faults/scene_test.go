@@ -273,7 +273,7 @@ func (sc *scene) bounded(t *testing.T, before map[*worker]mark) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	among := snowfence.NodeRange{Until: sc.scheme.Nodes()}
-	records, err := sc.store.List(ctx, namespace, among, 1<<20)
+	records, _, err := sc.store.List(ctx, namespace, among, 1<<20)
 	if err != nil {
 		return // the server itself is what was hurt; the workers' own word is checked in any case
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -157,7 +158,7 @@ func (b base) kill(ctx context.Context, tx *sql.Tx) error {
 func (b base) looksOwn() {
 	b.Helper()
 	ctx := b.Context()
-	before, err := b.st.Identity(ctx, "")
+	before, err := store.Identity(ctx, b.st, "")
 	b.must(err)
 	fresh, err := sqlstore.New(b.db, b.dialect())
 	b.must(err)
@@ -178,7 +179,7 @@ func (b base) looksOwn() {
 			b.Fatalf("Next gave %d after %d of period %d", got, high, period)
 		}
 	}
-	if now, err := fresh.Identity(ctx, ""); err != nil || now != before {
+	if now, err := store.Identity(ctx, fresh, ""); err != nil || now != before {
 		b.Fatalf("the database was %s, and is %s: %v", before, now, err)
 	}
 }

@@ -117,46 +117,62 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// reply says who the store is: another file in its place is another store.
+func (s *Store) reply(ctx context.Context) (none store.Reply, _ error) {
+	open, err := s.f.Stat()
+	if err := errors.Join(err, ctx.Err(), s.failure); err != nil {
+		return none, err
+	}
+	there, err := os.Stat(s.path)
+	if err != nil || !os.SameFile(open, there) {
+		return none, fmt.Errorf("journal: %s: %w", s.path, store.ErrReplaced)
+	}
+	return store.Reply{Identity: s.id}, nil
+}
+
 // Get implements store.Store.
-func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := errors.Join(ctx.Err(), s.failure); err != nil {
-		return nil, err
+	reply, err := s.reply(ctx)
+	if err != nil {
+		return nil, reply, err
 	}
 	out := make([]store.Record, len(keys))
 	for i, k := range keys {
 		out[i] = s.records[k]
 		out[i].Key = k
 	}
-	return out, nil
+	return out, reply, nil
 }
 
 // List implements store.Store.
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) ([]store.Record, store.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := errors.Join(ctx.Err(), s.failure); err != nil {
-		return nil, err
+	reply, err := s.reply(ctx)
+	if err != nil {
+		return nil, reply, err
 	}
 	out := s.recordsThat(func(k store.Key) bool {
 		return k.Namespace == namespace && k.Node >= nodes.From && k.Node < nodes.Until
 	})
-	return out[:min(limit, len(out))], nil
+	return out[:min(limit, len(out))], reply, nil
 }
 
 // Heads implements store.Store.
-func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
+func (s *Store) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := errors.Join(ctx.Err(), s.failure); err != nil {
-		return nil, err
+	reply, err := s.reply(ctx)
+	if err != nil {
+		return nil, reply, err
 	}
 	return s.recordsThat(func(k store.Key) bool {
 		return k.Node == store.NamespaceNode || k.Node == store.SequenceNode
-	}), nil
+	}), reply, nil
 }
 
 // recordsThat returns the records that match, in the order of their keys.
@@ -174,12 +190,13 @@ func (s *Store) recordsThat(match func(store.Key) bool) []store.Record {
 }
 
 // Swap implements store.Store.
-func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
+func (s *Store) Swap(ctx context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	errs := make([]error, len(writes))
-	if err := errors.Join(ctx.Err(), s.failure, store.Check(writes)); err != nil {
-		return fill(errs, err)
+	reply, err := s.reply(ctx)
+	if err := errors.Join(err, store.Check(writes)); err != nil {
+		return fill(errs, err), nil, reply
 	}
 	var lines []line
 	for i, w := range writes {
@@ -190,16 +207,16 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 		lines = append(lines, line{Record: &w.New})
 	}
 	if len(lines) == 0 {
-		return errs
+		return errs, nil, reply
 	}
 	if err := errors.Join(s.appendLines(lines...), s.f.Sync()); err != nil {
 		s.failure = fmt.Errorf("journal: %s: it is not known what is on the disk: open it again: %w", s.path, err)
-		return fill(errs, s.failure)
+		return fill(errs, s.failure), nil, reply
 	}
 	for _, l := range lines { // only what is on the disk is shown to others
 		s.records[l.Record.Key] = *l.Record
 	}
-	return errs
+	return errs, nil, reply
 }
 
 func fill(errs []error, err error) []error {
@@ -207,20 +224,6 @@ func fill(errs []error, err error) []error {
 		errs[i] = err
 	}
 	return errs
-}
-
-// Identity implements store.Store: another file in its place is another
-// store.
-func (s *Store) Identity(context.Context, string) (string, error) {
-	open, err := s.f.Stat()
-	if err != nil {
-		return "", err
-	}
-	there, err := os.Stat(s.path)
-	if err != nil || !os.SameFile(open, there) {
-		return "", fmt.Errorf("journal: %s: %w", s.path, store.ErrReplaced)
-	}
-	return s.id, nil
 }
 
 // Suspect implements store.Store: the last line with an ID counts.

@@ -13,6 +13,7 @@ import (
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 )
 
 var must = tests.NoError
@@ -43,15 +44,15 @@ func TestOpenAgain(t *testing.T) {
 		if i == 0 {
 			id = s.id
 		}
-		rs, err := s.Get(t.Context(), []store.Key{record(1, "").Key})
+		rs, _, err := s.Get(t.Context(), []store.Key{record(1, "").Key})
 		if err != nil || rs[0].Nonce != nonce || nonce != "" && rs[0] != record(1, nonce) {
 			t.Fatalf("opened %d times before: %+v, %v", i, rs, err)
 		}
-		if now, err := s.Identity(t.Context(), ""); now != id || err != nil {
+		if now, err := store.Identity(t.Context(), s, ""); now != id || err != nil {
 			t.Errorf("it became another: %q, %v, was %q", now, err, id)
 		}
 		next := record(1, []string{"n1", "n2", "n3"}[i])
-		must(t, s.Swap(t.Context(), []store.Write{{Old: nonce, New: next}})[0])
+		kinds.Put(t, s, store.Write{Old: nonce, New: next})
 		must(t, s.appendLines(line{Record: &store.Record{}}))
 		info, err := s.f.Stat()
 		must(t, err)
@@ -68,12 +69,14 @@ func TestRefused(t *testing.T) {
 	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "another process has it") {
 		t.Errorf("opened twice: %v", err)
 	}
-	s.f.Close() // so that the write fails
-	if err := s.Swap(t.Context(), []store.Write{{New: record(1, "n")}})[0]; err == nil ||
+	must(t, s.f.Close())
+	s.f, err = os.Open(path) // so that the write fails
+	must(t, err)
+	if _, err := store.Put(t.Context(), s, store.Write{New: record(1, "n")}); err == nil ||
 		errors.Is(err, store.ErrLost) {
 		t.Errorf("a write that failed: %v", err)
 	}
-	if rs, err := s.Get(t.Context(), []store.Key{record(1, "").Key}); err == nil {
+	if rs, _, err := s.Get(t.Context(), []store.Key{record(1, "").Key}); err == nil {
 		t.Errorf("read after a write that may be done or not: %+v", rs)
 	}
 	must(t, os.WriteFile(path, []byte("{}\n"), 0o600))
@@ -92,7 +95,7 @@ func TestReplaced(t *testing.T) {
 	other, err := Open(path)
 	must(t, err)
 	defer other.Close()
-	if _, err := s.Identity(context.Background(), ""); !errors.Is(err, store.ErrReplaced) {
+	if _, err := store.Identity(context.Background(), s, ""); !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("a file that was replaced: %v", err)
 	}
 }

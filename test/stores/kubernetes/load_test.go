@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -22,11 +23,8 @@ func BenchmarkRenewal(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		old := r.Nonce
 		r.Nonce = strconv.Itoa(i)
-		must(b, st.Swap(b.Context(), []store.Write{{Old: old, New: r}})[0])
-		if _, err := st.Get(b.Context(), head); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := st.Identity(b.Context(), "default"); err != nil {
+		kinds.Put(b, st, store.Write{Old: old, New: r})
+		if _, _, err := st.Get(b.Context(), head); err != nil {
 			b.Fatal(err)
 		}
 	}

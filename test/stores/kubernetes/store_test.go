@@ -54,7 +54,7 @@ func TestRights(t *testing.T) {
 	pod := config(t, k, "pod", namespace)
 	st := open(t, pod)
 	want := "get, list, create and update"
-	if _, err := st.Heads(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+	if _, _, err := st.Heads(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, which should say %q", err, want)
 	}
 	const roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/"

@@ -22,20 +22,22 @@ type unreliable struct {
 	late *sync.WaitGroup
 }
 
-func (u unreliable) Swap(ctx context.Context, writes []store.Write) []error {
+func (u unreliable) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	switch rand.IntN(20) {
 	case 0:
-		return all(writes, errAway)
+		return all(writes, errAway), nil, store.Reply{}
 	case 1:
 		u.Store.Swap(ctx, writes)
-		return all(writes, errAway)
+		return all(writes, errAway), nil, store.Reply{}
 	case 2:
 		wait := time.Duration(rand.IntN(20)) * time.Millisecond
 		u.late.Go(func() {
 			time.Sleep(wait)
 			u.Store.Swap(context.WithoutCancel(ctx), writes)
 		})
-		return all(writes, errAway)
+		return all(writes, errAway), nil, store.Reply{}
 	}
 	return u.Store.Swap(ctx, writes)
 }
@@ -64,13 +66,13 @@ func TestMemory(t *testing.T) {
 // short.
 type slow struct{ store.Store }
 
-func (s slow) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (s slow) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 	defer time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 	return s.Store.Get(ctx, keys)
 }
 
-func (s slow) Swap(ctx context.Context, writes []store.Write) []error {
+func (s slow) Swap(ctx context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 	defer time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 	return s.Store.Swap(ctx, writes)
@@ -80,17 +82,17 @@ func (s slow) Swap(ctx context.Context, writes []store.Write) []error {
 type broken struct {
 	store.Store
 	swap func(ctx context.Context, st store.Store, writes []store.Write) []error
-	get  func(ctx context.Context, st store.Store, keys []store.Key) ([]store.Record, error)
+	get  func(ctx context.Context, st store.Store, keys []store.Key) ([]store.Record, store.Reply, error)
 }
 
-func (b broken) Swap(ctx context.Context, writes []store.Write) []error {
+func (b broken) Swap(ctx context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	if b.swap != nil && rand.IntN(10) == 0 {
-		return b.swap(ctx, b.Store, writes)
+		return b.swap(ctx, b.Store, writes), nil, store.Reply{}
 	}
 	return b.Store.Swap(ctx, writes)
 }
 
-func (b broken) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (b broken) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if b.get != nil && rand.IntN(10) == 0 {
 		return b.get(ctx, b.Store, keys)
 	}
@@ -137,16 +139,18 @@ func TestBroken(t *testing.T) {
 		"does not compare": {swap: func(ctx context.Context, st store.Store, writes []store.Write) []error {
 			errs := make([]error, len(writes))
 			for i, w := range writes {
-				rs, err := st.Get(ctx, []store.Key{w.New.Key})
+				rs, _, err := st.Get(ctx, []store.Key{w.New.Key})
 				if err != nil {
 					return all(writes, err)
 				}
-				errs[i] = st.Swap(ctx, []store.Write{{Old: rs[0].Nonce, New: w.New}})[0]
+				_, errs[i] = store.Put(ctx, st, store.Write{Old: rs[0].Nonce, New: w.New})
 			}
 			return errs
 		}},
-		"answers from a stale cache": {get: func(ctx context.Context, st store.Store, keys []store.Key) ([]store.Record, error) {
-			rs, err := st.Get(ctx, keys)
+		"answers from a stale cache": {get: func(
+			ctx context.Context, st store.Store, keys []store.Key,
+		) ([]store.Record, store.Reply, error) {
+			rs, reply, err := st.Get(ctx, keys)
 			mu.Lock()
 			defer mu.Unlock()
 			for i, r := range rs {
@@ -157,18 +161,18 @@ func TestBroken(t *testing.T) {
 					remembered[r.Key] = r
 				}
 			}
-			return rs, err
+			return rs, reply, err
 		}},
 		"forgets what it acknowledged": {swap: func(ctx context.Context, st store.Store, writes []store.Write) []error {
 			var keys []store.Key
 			for _, w := range writes {
 				keys = append(keys, w.New.Key)
 			}
-			before, err := st.Get(ctx, keys)
+			before, _, err := st.Get(ctx, keys)
 			if err != nil {
 				return all(writes, err)
 			}
-			errs := st.Swap(ctx, writes)
+			errs, _, _ := st.Swap(ctx, writes)
 			for i, w := range writes {
 				if errs[i] == nil && before[i].Nonce != "" {
 					st.Swap(ctx, []store.Write{{Old: w.New.Nonce, New: before[i]}})

@@ -147,7 +147,7 @@ func read(t *testing.T, h *history, st store.Store, id int) {
 	for {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		began := h.now()
-		rs, err := st.Get(ctx, allKeys())
+		rs, _, err := st.Get(ctx, allKeys())
 		cancel()
 		if err == nil {
 			h.found(id, began, rs)
@@ -182,7 +182,7 @@ func (c *client) step(ctx context.Context) {
 	c.rnd.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	keys = keys[:1+c.rnd.IntN(3)]
 	began := c.h.now()
-	rs, err := c.st.Get(ctx, keys)
+	rs, _, err := c.st.Get(ctx, keys)
 	if err != nil {
 		time.Sleep(time.Millisecond) // a read that failed says nothing
 		return
@@ -208,7 +208,8 @@ func (c *client) swap(ctx context.Context, rs []store.Record) {
 	c.h.begin(writes)
 	began := c.h.now()
 	var events []event
-	for i, err := range c.st.Swap(ctx, writes) {
+	results, _, _ := c.st.Swap(ctx, writes)
+	for i, err := range results {
 		e := event{kind: unknown, key: writes[i].New.Key, old: writes[i].Old, new: writes[i].New.Nonce}
 		switch {
 		case err == nil:

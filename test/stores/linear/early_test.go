@@ -29,7 +29,7 @@ type early struct {
 	crashes int
 }
 
-func (e *early) Get(_ context.Context, keys []store.Key) ([]store.Record, error) {
+func (e *early) Get(_ context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -38,16 +38,18 @@ func (e *early) Get(_ context.Context, keys []store.Key) ([]store.Record, error)
 		out[i] = e.shown[k]
 		out[i].Key = k
 	}
-	return out, nil
+	return out, store.Reply{}, nil
 }
 
-func (e *early) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, error) {
-	return nil, errAway
+func (e *early) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, store.Reply, error) {
+	return nil, store.Reply{}, errAway
 }
 
-func (e *early) Heads(context.Context) ([]store.Record, error) { return nil, errAway }
+func (e *early) Heads(context.Context) ([]store.Record, store.Reply, error) {
+	return nil, store.Reply{}, errAway
+}
 
-func (e *early) Swap(_ context.Context, writes []store.Write) []error {
+func (e *early) Swap(_ context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	e.mu.Lock()
 	errs := make([]error, len(writes))
 	for i, w := range writes {
@@ -72,9 +74,9 @@ func (e *early) Swap(_ context.Context, writes []store.Write) []error {
 	if e.hasty {
 		go flush()
 	} else if !flush() {
-		return all(writes, errAway)
+		return all(writes, errAway), nil, store.Reply{}
 	}
-	return errs
+	return errs, nil, store.Reply{}
 }
 
 func (e *early) crash(_ *testing.T, h *history, _ *rand.Rand) {

@@ -42,28 +42,26 @@ func checkSilence(t *testing.T, s subject) {
 	l.Orphan()
 	<-l.Done()
 	head := store.Key{Namespace: "silence", Node: store.NamespaceNode}
-	before, err := st.Get(t.Context(), []store.Key{head, {Namespace: "silence", Node: 1}})
-	must(t, err)
-	id, err := st.Identity(t.Context(), "silence")
+	before, reply, err := st.Get(t.Context(), []store.Key{head, {Namespace: "silence", Node: 1}})
 	must(t, err)
 	write := before[1]
 	write.Nonce, write.Data = "silence", ""
 	calls := map[string]func(ctx context.Context) error{
-		"Get": func(ctx context.Context) error { _, err := st.Get(ctx, []store.Key{head}); return err },
+		"Get": func(ctx context.Context) error { _, _, err := st.Get(ctx, []store.Key{head}); return err },
 		"List": func(ctx context.Context) error {
-			_, err := st.List(ctx, "silence", snowfence.NodeRange{Until: 9}, 9)
+			_, _, err := st.List(ctx, "silence", snowfence.NodeRange{Until: 9}, 9)
 			return err
 		},
-		"Heads": func(ctx context.Context) error { _, err := st.Heads(ctx); return err },
+		"Heads": func(ctx context.Context) error { _, _, err := st.Heads(ctx); return err },
 		"Swap": func(ctx context.Context) error {
-			return st.Swap(ctx, []store.Write{{Old: before[1].Nonce, New: write}})[0]
+			_, err := store.Put(ctx, st, store.Write{Old: before[1].Nonce, New: write})
+			return err
 		},
 		"Add": func(ctx context.Context) error {
-			_, err := store.Add(ctx, st, store.Addition{Key: head, Nonce: "x"})
+			_, _, err := store.Add(ctx, st, store.Addition{Key: head, Nonce: "x"})
 			return err
 		},
-		"Suspect": func(ctx context.Context) error { return st.Suspect(ctx, id) },
-		"Now":     func(ctx context.Context) error { _, err := st.Now(ctx); return err },
+		"Suspect": func(ctx context.Context) error { return st.Suspect(ctx, reply.Identity) },
 		"Pin": func(ctx context.Context) error {
 			unpin, err := st.Pin(ctx)
 			if err == nil {
@@ -71,7 +69,6 @@ func checkSilence(t *testing.T, s subject) {
 			}
 			return err
 		},
-		"Identity": func(ctx context.Context) error { _, err := st.Identity(ctx, "silence"); return err },
 	}
 	for _, direction := range []string{"upstream", "downstream"} {
 		hear := s.network.Swallow(t, direction)

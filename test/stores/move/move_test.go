@@ -56,23 +56,23 @@ func (d *death) call(ctx context.Context) {
 
 func (d *death) over() bool { return d.at > 0 && d.writes >= d.at }
 
-func (m mortal) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (m mortal) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	m.death.call(ctx)
 	m.death.mu.Lock()
 	defer m.death.mu.Unlock()
 	if m.death.over() {
-		return nil, errKilled
+		return nil, store.Reply{}, errKilled
 	}
 	return m.Store.Get(ctx, keys)
 }
 
-func (m mortal) Swap(ctx context.Context, writes []store.Write) []error {
+func (m mortal) Swap(ctx context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	m.death.call(ctx)
 	m.death.mu.Lock()
 	defer m.death.mu.Unlock()
 	killed := slices.Repeat([]error{errKilled}, len(writes))
 	if m.death.over() {
-		return killed
+		return killed, nil, store.Reply{}
 	}
 	m.death.writes++
 	if !m.death.over() {
@@ -81,7 +81,7 @@ func (m mortal) Swap(ctx context.Context, writes []store.Write) []error {
 	if some := writes[:len(writes)*m.death.how/(ways-1)]; len(some) > 0 {
 		m.Store.Swap(ctx, some)
 	}
-	return killed
+	return killed, nil, store.Reply{}
 }
 
 func (d *death) places(s *scene, from, to int) (store.Place, store.Place) {
@@ -141,10 +141,10 @@ func inMemory(t *testing.T, at, how int) (died bool) {
 func (s *scene) noOther(source int) {
 	s.t.Helper()
 	ctx, target := s.t.Context(), s.stores[1-source]
-	heads, err := s.stores[source].Heads(ctx)
+	heads, _, err := s.stores[source].Heads(ctx)
 	must(s.t, err)
 	for _, r := range heads {
-		there, err := target.Get(ctx, []store.Key{r.Key})
+		there, _, err := target.Get(ctx, []store.Key{r.Key})
 		must(s.t, err)
 		here, err := move.Of(r)
 		has, errThere := move.Of(there[0])

@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 )
 
 var orders = store.Key{Namespace: "orders", Node: store.NamespaceNode}
@@ -21,10 +23,10 @@ var orders = store.Key{Namespace: "orders", Node: store.NamespaceNode}
 // all returns everything in a store.
 func all(t *testing.T, p store.Place) (out []store.Record) {
 	t.Helper()
-	heads, err := p.Heads(t.Context())
+	heads, _, err := p.Heads(t.Context())
 	must(t, err)
 	for _, h := range heads {
-		rs, err := p.List(t.Context(), h.Namespace, everyNode, 1<<20)
+		rs, _, err := p.List(t.Context(), h.Namespace, everyNode, 1<<20)
 		must(t, err)
 		out = append(out, rs...)
 	}
@@ -35,12 +37,12 @@ func all(t *testing.T, p store.Place) (out []store.Record) {
 // does.
 func put(t *testing.T, p store.Place, r store.Record) {
 	t.Helper()
-	must(t, p.Swap(t.Context(), []store.Write{{Old: get(t, p, r.Key).Nonce, New: r}})[0])
+	kinds.Put(t, p, store.Write{Old: get(t, p, r.Key).Nonce, New: r})
 }
 
 func get(t *testing.T, p store.Place, k store.Key) store.Record {
 	t.Helper()
-	rs, err := p.Get(t.Context(), []store.Key{k})
+	rs, _, err := p.Get(t.Context(), []store.Key{k})
 	must(t, err)
 	return rs[0]
 }
@@ -204,18 +206,20 @@ func TestMoveOfAnotherSequence(t *testing.T) {
 	}
 }
 
-// meanwhile does something once, before the first call of List.
+// meanwhile does something once, after the first call of List.
 type meanwhile struct {
 	store.Store
 	do func()
 }
 
-func (m *meanwhile) Identity(ctx context.Context, namespace string) (string, error) {
+func (m *meanwhile) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]store.Record, store.Reply, error) {
 	if do := m.do; do != nil {
 		m.do = nil
-		do()
+		defer do()
 	}
-	return m.Store.Identity(ctx, namespace)
+	return m.Store.List(ctx, namespace, nodes, limit)
 }
 
 // The source goes back behind its close while it is copied, and a program
@@ -272,7 +276,7 @@ type rested struct {
 	do func()
 }
 
-func (r *rested) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (r *rested) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if do := r.do; do != nil && keys[0].Node != orders.Node && keys[0].Node != store.SequenceNode {
 		r.do = nil
 		do()
@@ -332,27 +336,29 @@ type before struct {
 	do func()
 }
 
-func (b *before) Swap(ctx context.Context, writes []store.Write) []error {
-	errs := b.Store.Swap(ctx, writes)
+func (b *before) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) (_ []error, _ []store.Record, reply store.Reply) {
+	errs, _, reply := b.Store.Swap(ctx, writes)
 	if do := b.do; do != nil {
 		b.do = nil
 		do()
 	}
-	return errs
+	return errs, nil, reply
 }
 
 // A store that lost writes is moved before a program raised the floors.
 func TestMoveAfterALoss(t *testing.T) {
 	_, from, to, _ := places(t)
 	must(t, sequence.Create(t.Context(), from, "skips", sequence.Definition{AfterFailover: 1000}))
-	id, err := from.Identity(t.Context(), "")
+	id, err := store.Identity(t.Context(), from, "")
 	must(t, err, from.Suspect(t.Context(), id), moveAll(t.Context(), from, to))
 	ns, err := scope.Namespaces(to.Store).Show(t.Context(), "orders")
 	must(t, err)
 	if at := ns.Layout.TimeOf(ns.Floor); at.Before(time.Now().Add(2 * ttl)) {
 		t.Errorf("IDs go on at %v", at)
 	}
-	is, err := to.Identity(t.Context(), "orders")
+	is, err := store.Identity(t.Context(), to, "orders")
 	must(t, err)
 	if ns.Identity != is || !ns.BackfillStopped || ns.RolledBack == 0 {
 		t.Errorf("%+v", ns)
@@ -368,7 +374,17 @@ func TestMoveAfterALoss(t *testing.T) {
 // nameless is a store that has no identity.
 type nameless struct{ store.Store }
 
-func (nameless) Identity(context.Context, string) (string, error) { return "", nil }
+func (n nameless) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	rs, _, err := n.Store.Get(ctx, keys)
+	return rs, store.Reply{}, err
+}
+
+func (n nameless) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) ([]error, []store.Record, store.Reply) {
+	errs, rs, _ := n.Store.Swap(ctx, writes, then...)
+	return errs, rs, store.Reply{}
+}
 
 // A store without an identity cannot tell whether counts for the past are
 // right.

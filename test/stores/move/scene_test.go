@@ -310,7 +310,7 @@ func (s *scene) counted(i int) map[string]int {
 
 // moveAll moves everything, as snowfence store move does.
 func moveAll(ctx context.Context, from, to store.Place) error {
-	heads, err := from.Heads(ctx)
+	heads, _, err := from.Heads(ctx)
 	for _, r := range heads {
 		if err == nil {
 			err = move.Check(ctx, from, to, r.Key)
@@ -334,7 +334,7 @@ func (s *scene) oneOpen() {
 	s.t.Helper()
 	open := map[string]int{}
 	for _, p := range s.stores {
-		heads, err := p.Heads(s.t.Context())
+		heads, _, err := p.Heads(s.t.Context())
 		must(s.t, err)
 		for _, r := range heads {
 			m, err := move.Of(r)

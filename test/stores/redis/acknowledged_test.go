@@ -18,6 +18,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/relay"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -43,20 +44,20 @@ func TestUnacknowledged(t *testing.T) {
 	swap(t, st, store.Write{New: one})
 	wrong := store.Write{Old: "wrong", New: record(2, 1)}
 	shared.Eventually(t, "the hasty store puts the namespace on the list", func() error {
-		if err := hasty.Swap(t.Context(), []store.Write{wrong})[0]; !errors.Is(err, store.ErrLost) {
+		if _, err := store.Put(t.Context(), hasty, wrong); !errors.Is(err, store.ErrLost) {
 			return err
 		}
 		return nil
 	})
 	replica.Signal(t, syscall.SIGSTOP)
-	errs := hasty.Swap(t.Context(), []store.Write{{Old: one.Nonce, New: two}, wrong})
+	errs, _, _ := hasty.Swap(t.Context(), []store.Write{{Old: one.Nonce, New: two}, wrong})
 	if known(errs[0]) || !strings.Contains(errs[0].Error(), "0 of 1 replicas") {
 		t.Errorf("a swap that no replica has: %v", errs[0])
 	}
 	if !errors.Is(errs[1], store.ErrLost) { // nothing was done and nothing will be, after any promotion
 		t.Errorf("a swap with a wrong nonce: %v", errs[1])
 	}
-	rs, err := st.Get(t.Context(), []store.Key{one.Key})
+	rs, _, err := st.Get(t.Context(), []store.Key{one.Key})
 	if err != nil || rs[0] != two {
 		t.Errorf("stored is %+v, %v", rs, err)
 	}
@@ -67,7 +68,7 @@ func TestUnacknowledged(t *testing.T) {
 // swap makes one write, which must be done.
 func swap(t testing.TB, st store.Store, w store.Write) {
 	t.Helper()
-	must(t, st.Swap(t.Context(), []store.Write{w})[0])
+	kinds.Put(t, st, w)
 }
 
 // TestRenewalsNeedTheReplica stops the replica while a generator runs: it
@@ -90,7 +91,7 @@ func TestRenewalsNeedTheReplica(t *testing.T) {
 	var until int64
 	shared.Eventually(t, "the end of the grant, and a later one that is stored", func() error {
 		until = h.Grant().Until // an acknowledgement under way may have come at first
-		rs, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: h.Grant().Node}})
+		rs, _, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: h.Grant().Node}})
 		now := snowfence.MustLayout("twitter").TickOf(time.Now())
 		if err != nil || rs[0].Until <= until || now <= until+200 {
 			return fmt.Errorf("now is %d, %d are acknowledged, stored is %+v, %w", now, until, rs, err)
@@ -128,12 +129,12 @@ func TestLostReply(t *testing.T) {
 				ForceSingleClient: true,
 			}), o)
 			one, two := record(1, 1), record(1, 2)
-			must(t, st.Swap(t.Context(), []store.Write{{New: one}})[0])
+			kinds.Put(t, st, store.Write{New: one})
 			lose.Store(true)
-			if err := st.Swap(short(t), []store.Write{{Old: one.Nonce, New: two}})[0]; known(err) {
+			if _, err := store.Put(short(t), st, store.Write{Old: one.Nonce, New: two}); known(err) {
 				t.Errorf("a swap without an answer: %v", err)
 			}
-			rs, err := st.Get(short(t), []store.Key{one.Key})
+			rs, _, err := st.Get(short(t), []store.Key{one.Key})
 			if err != nil || rs[0] != two {
 				t.Errorf("stored is %+v, %v", rs, err)
 			}
@@ -150,12 +151,10 @@ func TestForgottenScripts(t *testing.T) {
 		for node := range int64(1500) { // several scripts
 			writes = append(writes, store.Write{New: record(node+2000*i, 1)})
 		}
-		for _, err := range st.Swap(t.Context(), writes) {
-			must(t, err)
-		}
+		kinds.Put(t, st, writes...)
 		r.Do(t, "SCRIPT", "FLUSH")
 		all := snowfence.NodeRange{Until: 1 << 62}
-		if rs, err := st.List(t.Context(), namespace, all, 1<<20); err != nil || int64(len(rs)) != 1500*(i+1) {
+		if rs, _, err := st.List(t.Context(), namespace, all, 1<<20); err != nil || int64(len(rs)) != 1500*(i+1) {
 			t.Errorf("%d records, %v", len(rs), err)
 		}
 	}
@@ -183,7 +182,7 @@ func TestWaitAOF(t *testing.T) {
 	c := client(t, rueidis.ClientOption{InitAddress: []string{way.Address}, ForceSingleClient: true})
 	st := newStore(t, c, &redisstore.Options{AOF: true, Replicas: 1, Timeout: 50 * time.Millisecond})
 	last := record(1, 1)
-	must(t, st.Swap(t.Context(), []store.Write{{New: last}})[0])
+	kinds.Put(t, st, store.Write{New: last})
 	for i, c := range []struct{ reply, want string }{
 		{"*2\r\n:0\r\n:1\r\n", "the master has not synced"},
 		{"*2\r\n:1\r\n:0\r\n", "0 of 1 replicas have synced"},
@@ -192,7 +191,7 @@ func TestWaitAOF(t *testing.T) {
 	} {
 		say(c.reply)
 		next := record(1, int64(i+2))
-		err := st.Swap(t.Context(), []store.Write{{Old: last.Nonce, New: next}})[0]
+		_, err := store.Put(t.Context(), st, store.Write{Old: last.Nonce, New: next})
 		last = next
 		if c.want == "" && err != nil || c.want != "" && (known(err) || !strings.Contains(err.Error(), c.want) ||
 			strings.Contains(err.Error(), "secret")) {

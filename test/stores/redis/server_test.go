@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 
 	"github.com/redis/rueidis"
@@ -25,15 +26,15 @@ var must = tests.NoError
 func TestIdentity(t *testing.T) {
 	a, b := servers.StartRedis(t), servers.StartRedis(t)
 	st := newStore(t, single(t, a), nil)
-	must(t, st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0])
+	kinds.Put(t, st, store.Write{New: record(1, 1)})
 	var last string
 	seen := map[string]bool{}
 	look := func(what string, changed bool) {
 		t.Helper()
-		if _, err := st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}}); err != nil {
+		if _, _, err := st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}}); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		id, err := st.Identity(t.Context(), namespace)
+		id, err := store.Identity(t.Context(), st, namespace)
 		must(t, err)
 		if (id != last) != changed || changed && seen[id] {
 			t.Errorf("%s: the identity was %s and is %s", what, last, id)
@@ -63,11 +64,11 @@ func TestIdentity(t *testing.T) {
 	b.Do(t, "REPLICAOF", "NO", "ONE")
 	a.Do(t, "SET", "other", "1") // so that not even its last writes are kept
 	a.Follow(t, b)
-	if _, err := st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}}); err == nil ||
+	if _, _, err := st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}}); err == nil ||
 		!strings.Contains(err.Error(), "connect to the master") {
 		t.Errorf("a replica: %v", err)
 	}
-	if err := st.Swap(short(t), []store.Write{{New: record(2, 1)}})[0]; known(err) {
+	if _, err := store.Put(short(t), st, store.Write{New: record(2, 1)}); known(err) {
 		t.Errorf("a swap on a replica: %v", err)
 	}
 	a.Do(t, "REPLICAOF", "NO", "ONE") // the same process as before, with data that came from elsewhere
@@ -91,9 +92,10 @@ func TestEviction(t *testing.T) {
 		}
 	}
 	st := newStore(t, single(t, r), nil)
-	_, err := st.Get(t.Context(), []store.Key{{Namespace: namespace, Node: 1}})
+	_, _, err := st.Get(t.Context(), []store.Key{{Namespace: namespace, Node: 1}})
 	refused("Get", err)
-	refused("Swap", st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0])
+	_, err = store.Put(t.Context(), st, store.Write{New: record(1, 1)})
+	refused("Swap", err)
 	r.Do(t, "CONFIG", "SET", "maxmemory-policy", "noeviction")
 	v, err := newStore(t, single(t, r), nil).Server(t.Context(), namespace)
 	if err != nil || v.Policy != "noeviction" || v.Loses() != "" || !v.AOF {
@@ -103,9 +105,9 @@ func TestEviction(t *testing.T) {
 	way := relay.Start(t, r.Address(), nil, nil)
 	st = newStore(t,
 		client(t, rueidis.ClientOption{InitAddress: []string{way.Address}, ForceSingleClient: true}), nil)
-	must(t, st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0])
+	kinds.Put(t, st, store.Write{New: record(1, 1)})
 	way.Turn(servers.StartRedis(t, "--maxmemory-policy", "volatile-ttl").Address())
-	_, err = st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}})
+	_, _, err = st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}})
 	refused("Get", err)
 }
 
@@ -119,7 +121,7 @@ func TestPersistenceHints(t *testing.T) {
 		t.Errorf("without a file: %+v loses %q, %v", v, v.Loses(), err)
 	}
 	strict := newStore(t, single(t, r), &redisstore.Options{AOF: true})
-	swap := func() error { return strict.Swap(short(t), []store.Write{{New: record(1, 1)}})[0] }
+	swap := func() (err error) { _, err = store.Put(short(t), strict, store.Write{New: record(1, 1)}); return err }
 	if err := swap(); known(err) || !strings.Contains(err.Error(),
 		"appendonly is no, and Options.AOF asks for it: set appendonly yes") {
 		t.Fatal("AOF without a file:", err)
@@ -203,12 +205,9 @@ func TestUser(t *testing.T) {
 	if v, err := st.Server(t.Context(), namespace); err != nil || v.Fsync != "always" {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if err := newStore(t, c, &redisstore.Options{AOF: true}).Swap(t.Context(),
-		[]store.Write{{New: record(100_000, 1)}})[0]; err != nil {
-		t.Error(err)
-	}
+	kinds.Put(t, newStore(t, c, &redisstore.Options{AOF: true}), store.Write{New: record(100_000, 1)})
 	other := newStore(t, c, &redisstore.Options{Prefix: "other"})
-	err = other.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]
+	_, err = store.Put(t.Context(), other, store.Write{New: record(1, 1)})
 	if known(err) {
 		t.Fatalf("keys that the user may not touch: %v", err)
 	}
@@ -219,14 +218,14 @@ func TestUser(t *testing.T) {
 	}
 	r.Do(t, append([]string{"ACL", "SETUSER", "ids"},
 		strings.Fields(strings.Replace(says, "~snowfence:", "~other:", 1))...)...)
-	if err := other.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]; err != nil {
+	if _, err := store.Put(t.Context(), other, store.Write{New: record(1, 1)}); err != nil {
 		t.Errorf("after ACL SETUSER ids %s: %v", says, err)
 	}
 	// Without one of the rights the call fails before it writes anything,
 	// and the indexes stay right.
 	for _, right := range []string{"hset", "zadd", "hmget", "info", "evalsha"} {
 		r.Do(t, "ACL", "SETUSER", "ids", "-"+right)
-		err := st.Swap(t.Context(), []store.Write{{New: record(61, 1)}})[0]
+		_, err := store.Put(t.Context(), st, store.Write{New: record(61, 1)})
 		if known(err) || !strings.Contains(err.Error(), "+"+right) {
 			t.Errorf("without %s: %v", right, err)
 		} else {
@@ -235,7 +234,7 @@ func TestUser(t *testing.T) {
 		r.Do(t, "ACL", "SETUSER", "ids", "+"+right)
 	}
 	sameIndexes(t, single(t, r), "snowfence")
-	if rs, err := st.Get(t.Context(), []store.Key{record(61, 1).Key}); err != nil || rs[0].Nonce != "" {
+	if rs, _, err := st.Get(t.Context(), []store.Key{record(61, 1).Key}); err != nil || rs[0].Nonce != "" {
 		t.Errorf("without rights was written: %+v, %v", rs, err)
 	}
 	if _, err := as("ids", password+"!"); err == nil {
@@ -246,7 +245,7 @@ func TestUser(t *testing.T) {
 	r.Do(t, "CONFIG", "SET", "requirepass", password)
 	if c, err := as("", ""); err == nil {
 		defer c.Close()
-		_, err = newStore(t, c, nil).Get(t.Context(), []store.Key{{Namespace: namespace, Node: 1}})
+		_, _, err = newStore(t, c, nil).Get(t.Context(), []store.Key{{Namespace: namespace, Node: 1}})
 		if err == nil || !strings.Contains(err.Error(), "password") {
 			t.Errorf("without a password: %v", err)
 		}
@@ -259,23 +258,23 @@ func TestRefusals(t *testing.T) {
 	r := servers.StartRedis(t)
 	st := newStore(t, single(t, r), nil)
 	old, next := record(1, 1), record(1, 2)
-	must(t, st.Swap(t.Context(), []store.Write{{New: old}})[0])
+	kinds.Put(t, st, store.Write{New: old})
 	for _, c := range []struct{ name, value, normal, want string }{
 		{"maxmemory", "1", "0", "raise maxmemory"},
 		{"min-replicas-to-write", "1", "0", "fewer replicas than"},
 	} {
 		r.Do(t, "CONFIG", "SET", c.name, c.value)
-		err := st.Swap(t.Context(), []store.Write{{Old: old.Nonce, New: next}})[0]
+		_, err := store.Put(t.Context(), st, store.Write{Old: old.Nonce, New: next})
 		if known(err) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v", c.name, c.value, err)
 		}
 		r.Do(t, "CONFIG", "SET", c.name, c.normal)
-		if rs, err := st.Get(t.Context(), []store.Key{old.Key}); err != nil || rs[0] != old {
+		if rs, _, err := st.Get(t.Context(), []store.Key{old.Key}); err != nil || rs[0] != old {
 			t.Errorf("%s %s: stored is %+v, %v", c.name, c.value, rs, err)
 		}
 	}
 	sameIndexes(t, single(t, r), "snowfence")
-	if err := st.Swap(t.Context(), []store.Write{{Old: old.Nonce, New: next}})[0]; err != nil {
+	if _, err := store.Put(t.Context(), st, store.Write{Old: old.Nonce, New: next}); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []*redisstore.Options{{Prefix: "a{b}"}, {Replicas: -1}, {Timeout: 1}} {
@@ -286,10 +285,10 @@ func TestRefusals(t *testing.T) {
 	if _, err := redisstore.New(nil, nil); err == nil {
 		t.Error("no client was accepted")
 	}
-	if err := st.Swap(t.Context(), []store.Write{{New: store.Record{
+	if _, err := store.Put(t.Context(), st, store.Write{New: store.Record{
 		Key:   store.Key{Namespace: "a}b"},
 		Nonce: "x",
-	}}})[0]; err == nil {
+	}}); err == nil {
 		t.Error("a namespace with a brace was accepted")
 	}
 }

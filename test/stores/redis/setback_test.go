@@ -49,10 +49,8 @@ func TestClusterFailover(t *testing.T) {
 	})
 	identity := func(name string) (id string) {
 		shared.Eventually(t, "the identity", func() error {
-			_, err := st.Get(t.Context(), []store.Key{{Namespace: name, Node: 1}})
-			if err == nil {
-				id, err = st.Identity(t.Context(), name)
-			}
+			_, reply, err := st.Get(t.Context(), []store.Key{{Namespace: name, Node: 1}})
+			id = reply.Identity
 			return err
 		})
 		return id

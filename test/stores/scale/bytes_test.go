@@ -19,19 +19,16 @@ type calls struct {
 	reads, writes atomic.Int64
 }
 
-func (c *calls) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (c *calls) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	c.reads.Add(1)
 	return c.Store.Get(ctx, keys)
 }
 
-func (c *calls) Identity(ctx context.Context, namespace string) (string, error) {
-	c.reads.Add(1)
-	return c.Store.Identity(ctx, namespace)
-}
-
-func (c *calls) Swap(ctx context.Context, writes []store.Write) []error {
+func (c *calls) Swap(
+	ctx context.Context, writes []store.Write, then ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	c.writes.Add(1)
-	return c.Store.Swap(ctx, writes)
+	return c.Store.Swap(ctx, writes, then...)
 }
 
 // BenchmarkBytes counts what one lease with a ttl of a second sends and

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 )
@@ -226,14 +227,14 @@ func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	if s, err := serial(t, d, db, 0, commit); err != nil || s.N != 100 {
 		t.Errorf("after a confirmation: %+v, %v", s, err)
 	}
-	before := must(st.Identity(t.Context(), ""))
+	before := must(store.Identity(t.Context(), st, ""))
 	fresh := d.store(t)
 	s := must(sequence.OpenDated(t.Context(), fresh, "orders", nil))
 	defer s.Close()
 	if next, err := s.Next(t.Context()); err != nil || next.N != 101 {
 		t.Errorf("Next gave %+v, %v", next, err)
 	}
-	if now, err := fresh.Identity(t.Context(), ""); err != nil || now != before {
+	if now, err := store.Identity(t.Context(), fresh, ""); err != nil || now != before {
 		t.Errorf("the database was %s, and is %s: %v", before, now, err)
 	}
 }
@@ -252,8 +253,8 @@ func periodInASavepoint(t *testing.T, on func(testing.TB) database) {
 		}
 		noError(t, tx.Commit())
 	}
-	before := must(st.Identity(t.Context(), ""))
-	if now, err := d.store(t).Identity(t.Context(), ""); err != nil || now != before {
+	before := must(store.Identity(t.Context(), st, ""))
+	if now, err := store.Identity(t.Context(), d.store(t), ""); err != nil || now != before {
 		t.Errorf("the database was %s, and is %s: %v", before, now, err)
 	}
 }

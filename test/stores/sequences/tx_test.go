@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 )
@@ -228,7 +229,7 @@ func neverAGap(ctx context.Context, t *testing.T, db *sql.DB, stop chan struct{}
 // was put back, and goes on with the number given.
 func looksOwn(t *testing.T, d database, st *sqlstore.Store, want int64) {
 	t.Helper()
-	before := must(st.Identity(t.Context(), ""))
+	before := must(store.Identity(t.Context(), st, ""))
 	fresh := d.store(t)
 	s := must(sequence.Open(t.Context(), fresh, "orders", nil))
 	defer s.Close()
@@ -236,7 +237,7 @@ func looksOwn(t *testing.T, d database, st *sqlstore.Store, want int64) {
 	if err != nil || n != want {
 		t.Errorf("Next gave %d, %v, not %d", n, err, want)
 	}
-	if now, err := fresh.Identity(t.Context(), ""); err != nil || now != before {
+	if now, err := store.Identity(t.Context(), fresh, ""); err != nil || now != before {
 		t.Errorf("the database was %s, and is %s: %v", before, now, err)
 	}
 }

@@ -31,7 +31,8 @@ func TestAdvice(t *testing.T) {
 				Label: strings.Repeat("x", 100),
 			}
 		}
-		return errors.Join(st.Swap(ctx, ws)...)
+		errs, _, _ := st.Swap(ctx, ws)
+		return errors.Join(errs...)
 	}
 	for want, c := range map[string]struct {
 		content string

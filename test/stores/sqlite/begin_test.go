@@ -58,12 +58,12 @@ func TestLateBegin(t *testing.T) {
 	must(t, err)
 	swap(t, st, "", record(1, "a"))
 	d.late = true
-	if err := st.Swap(t.Context(), []store.Write{{New: record(2, "c")}})[0]; err == nil || d.late {
+	if _, err := store.Put(t.Context(), st, store.Write{New: record(2, "c")}); err == nil || d.late {
 		t.Fatalf("a swap without its transaction: %v", err)
 	}
 	swap(t, st, "a", record(1, "b"))
 	_, other := openFile(t, path)
-	rs, err := other.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
+	rs, _, err := other.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
 	if err != nil || rs[0].Nonce != "b" {
 		t.Errorf("another program finds %+v, %v: not what was acknowledged", rs, err)
 	}

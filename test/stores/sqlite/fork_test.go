@@ -126,7 +126,7 @@ func TestComparedBeforeWrites(t *testing.T) {
 	defer unpin()
 	must(t, os.Remove(path+"-shm"))
 	w := store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
-	if err := st.Swap(t.Context(), []store.Write{w})[0]; !errors.Is(err, store.ErrReplaced) {
+	if _, err := store.Put(t.Context(), st, w); !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("a write: %v", err)
 	}
 	var n int
@@ -136,19 +136,22 @@ func TestComparedBeforeWrites(t *testing.T) {
 }
 
 // TestComparedBeforeTheIdentity asks who a file is that is gone: with a
-// pinned connection, and with none.
+// pinned connection and no other, and with none pinned.
 func TestComparedBeforeTheIdentity(t *testing.T) {
 	for _, pinned := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "ids.db")
-		_, st := openFile(t, path)
+		db, st := openFile(t, path)
 		if pinned {
 			pin(t, st)
 		}
-		if _, err := st.Identity(t.Context(), ""); err != nil {
+		if _, err := store.Identity(t.Context(), st, ""); err != nil {
 			t.Fatal(err)
 		}
 		must(t, os.Remove(path+"-shm"))
-		if _, err := st.Identity(t.Context(), ""); !errors.Is(err, store.ErrReplaced) {
+		if pinned {
+			must(t, db.Close())
+		}
+		if _, err := store.Identity(t.Context(), st, ""); !errors.Is(err, store.ErrReplaced) {
 			t.Errorf("pinned %v: %v", pinned, err)
 		}
 	}
@@ -175,7 +178,7 @@ func TestComparedAfterWrites(t *testing.T) {
 		}
 	})
 	w := store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
-	if err = st.Swap(t.Context(), []store.Write{w})[0]; !errors.Is(err, store.ErrReplaced) {
+	if _, err = store.Put(t.Context(), st, w); !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("a write while the file beside was deleted: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/kinds"
 )
 
 // record is one to write.
@@ -23,7 +24,7 @@ func record(node int64, nonce string) store.Record {
 
 func swap(t *testing.T, st store.Store, old string, r store.Record) {
 	t.Helper()
-	must(t, st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0])
+	kinds.Put(t, st, store.Write{Old: old, New: r})
 }
 
 func execute(t *testing.T, path, statements string) {
@@ -40,12 +41,12 @@ func execute(t *testing.T, path, statements string) {
 func identity(t *testing.T, st *sqlstore.Store) string {
 	t.Helper()
 	among := snowfence.NodeRange{From: store.NamespaceNode, Until: 101}
-	_, err := st.Heads(t.Context())
+	_, _, err := st.Heads(t.Context())
 	if err == nil {
-		_, err = st.List(t.Context(), "n", among, 1000)
+		_, _, err = st.List(t.Context(), "n", among, 1000)
 	}
 	must(t, err)
-	id, err := st.Identity(t.Context(), "")
+	id, err := store.Identity(t.Context(), st, "")
 	must(t, err)
 	return id
 }
@@ -56,7 +57,7 @@ func opened(t *testing.T, path string) string {
 	t.Helper()
 	db, st := openFile(t, path)
 	defer db.Close()
-	id, err := st.Identity(t.Context(), "")
+	id, err := store.Identity(t.Context(), st, "")
 	must(t, err)
 	return id
 }
@@ -276,7 +277,7 @@ func TestMadeAgainUnderConnectedStore(t *testing.T) {
 func TestOtherTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
-	if _, err := st.Heads(t.Context()); err != nil {
+	if _, _, err := st.Heads(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_ = db.Close()
@@ -284,7 +285,8 @@ func TestOtherTables(t *testing.T) {
 		execute(t, path, "UPDATE snowfence_meta SET value = '"+version+"' WHERE name = 'version'")
 		db, st := openFile(t, path)
 		for range 2 {
-			if _, err := st.Heads(t.Context()); err == nil || !strings.Contains(err.Error(), strconv.Quote(version)) {
+			_, err := store.Ask(t.Context(), st, "")
+			if err == nil || !strings.Contains(err.Error(), strconv.Quote(version)) {
 				t.Errorf("version %q: %v", version, err)
 			}
 		}

@@ -104,11 +104,12 @@ func pin(t *testing.T, st *sqlstore.Store) {
 // ErrLost.
 func refused(t *testing.T, st *sqlstore.Store, writes []store.Write) {
 	t.Helper()
-	for i, err := range st.Swap(t.Context(), writes) {
+	results, _, _ := st.Swap(t.Context(), writes)
+	for i, err := range results {
 		if err == nil || errors.Is(err, store.ErrLost) {
 			t.Errorf("a swap in a file that went back: %v", err)
 		}
-		rs, err := st.Get(t.Context(), []store.Key{writes[i].New.Key})
+		rs, _, err := st.Get(t.Context(), []store.Key{writes[i].New.Key})
 		if err != nil || rs[0].Nonce != writes[i].Old {
 			t.Errorf("it was written: %+v, %v", rs, err)
 		}
@@ -187,7 +188,7 @@ func TestWitness(t *testing.T) {
 	path, _, _ := scene(t)
 	must(t, errors.Join(os.Remove(path+"-witness"), os.Mkdir(path+"-witness", 0o700)))
 	_, st := openFile(t, path)
-	if _, err := st.Identity(t.Context(), ""); err == nil || !strings.Contains(err.Error(),
+	if _, err := store.Identity(t.Context(), st, ""); err == nil || !strings.Contains(err.Error(),
 		"witness beside the database") {
 		t.Errorf("with a folder in place of the witness: %v", err)
 	}
@@ -219,7 +220,7 @@ func TestNewFileNeedsNoWait(t *testing.T) {
 				return
 			}
 			defer l.Orphan()
-			if ids[i], err = st.Identity(t.Context(), ""); err != nil {
+			if ids[i], err = store.Identity(t.Context(), st, ""); err != nil {
 				t.Error(err)
 			}
 		})
@@ -250,12 +251,12 @@ func TestManyNoteSwaps(t *testing.T) {
 			nonce := ""
 			for n := range 40 {
 				next := record(node, string(rune('A'+n)))
-				if err := st.Swap(t.Context(), []store.Write{{Old: nonce, New: next}})[0]; err != nil {
+				if _, err := store.Put(t.Context(), st, store.Write{Old: nonce, New: next}); err != nil {
 					t.Error(err)
 					return
 				}
 				nonce = next.Nonce
-				if _, err := st.Get(t.Context(), []store.Key{next.Key}); err != nil {
+				if _, _, err := st.Get(t.Context(), []store.Key{next.Key}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -46,11 +46,11 @@ func TestWitnessThatMayNotBeWritten(t *testing.T) {
 		db, st := openFile(t, path)
 		defer db.Close()
 		next := nonce + "b"
-		err := st.Swap(t.Context(), []store.Write{{Old: nonce, New: record(1, next)}})[0]
+		_, err := store.Put(t.Context(), st, store.Write{Old: nonce, New: record(1, next)})
 		if mode == 0o600 && err != nil || mode != 0o600 && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("mode %v: %v", mode, err)
 		}
-		if rs, getErr := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}}); getErr != nil ||
+		if rs, _, getErr := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}}); getErr != nil ||
 			(rs[0].Nonce == nonce) != (err != nil) {
 			t.Errorf("mode %v: %+v, %v", mode, rs, getErr)
 		}

@@ -42,9 +42,16 @@ type rig struct {
 	others  []*serve.Process
 
 	mu      sync.Mutex
-	holders map[store.Key]string // labels of programs whose leases the rig renews
+	holders map[store.Key]holder
 	rates   map[string]int
 	counts  map[string]int // of sequences
+}
+
+// holder is a program with a lease that the rig renews, with a clock that
+// is off.
+type holder struct {
+	label string
+	off   time.Duration
 }
 
 // faulty is a store that can be unreachable.
@@ -67,9 +74,9 @@ func (f *faulty) trouble() error {
 }
 
 // Get implements [store.Store].
-func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	if err := f.trouble(); err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
 	return f.Memory.Get(ctx, keys)
 }
@@ -77,9 +84,9 @@ func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, err
 // List implements [store.Store].
 func (f *faulty) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
+) (_ []store.Record, reply store.Reply, _ error) {
 	if err := f.trouble(); err != nil {
-		return nil, err
+		return nil, reply, err
 	}
 	f.mu.Lock()
 	large := f.large
@@ -91,41 +98,44 @@ func (f *faulty) List(
 	// stores do not.
 	var out []store.Record
 	for first := nodes.From; first < min(nodes.Until, 1<<17) && len(out) < limit; first++ {
-		rs, err := f.Memory.Get(ctx, []store.Key{{Namespace: namespace, Node: first}})
+		rs, answer, err := f.Memory.Get(ctx, []store.Key{{Namespace: namespace, Node: first}})
 		if err != nil {
-			return nil, err
+			return nil, answer, err
 		}
+		reply = answer
 		if rs[0].Nonce != "" {
 			out = append(out, rs[0])
 		}
 	}
-	return out, nil
+	return out, reply, nil
 }
 
 // Heads implements [store.Store].
-func (f *faulty) Heads(ctx context.Context) ([]store.Record, error) {
+func (f *faulty) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
 	if err := f.trouble(); err != nil {
-		return nil, err
+		return nil, store.Reply{}, err
 	}
 	return f.Memory.Heads(ctx)
 }
 
 // Add implements [store.Store].
-func (f *faulty) Add(ctx context.Context, a store.Addition) (store.Record, error) {
+func (f *faulty) Add(ctx context.Context, a store.Addition) (store.Record, store.Reply, error) {
 	if err := f.trouble(); err != nil {
-		return store.Record{}, err
+		return store.Record{}, store.Reply{}, err
 	}
 	return f.Memory.Add(ctx, a)
 }
 
 // Swap implements [store.Store].
-func (f *faulty) Swap(ctx context.Context, writes []store.Write) []error {
+func (f *faulty) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) ([]error, []store.Record, store.Reply) {
 	if err := f.trouble(); err != nil {
 		errs := make([]error, len(writes))
 		for i := range errs {
 			errs[i] = err
 		}
-		return errs
+		return errs, nil, store.Reply{}
 	}
 	return f.Memory.Swap(ctx, writes)
 }
@@ -135,7 +145,7 @@ func run() error {
 	address := flag.String("http", "127.0.0.1:0", "`address`")
 	flag.Parse()
 	r := &rig{
-		store: &faulty{Memory: store.NewMemory()}, holders: map[store.Key]string{}, rates: map[string]int{},
+		store: &faulty{Memory: store.NewMemory()}, holders: map[store.Key]holder{}, rates: map[string]int{},
 		counts: map[string]int{},
 	}
 	var err error
@@ -178,8 +188,8 @@ func (r *rig) work() {
 			_ = r.numbers(name, int64(max(rate/10, 1)))
 		}
 		if n%20 == 0 {
-			for key, label := range r.holders {
-				_ = r.write(key, 1, label, 15*time.Second)
+			for key, h := range r.holders {
+				_ = r.write(key, 1, h, 15*time.Second)
 			}
 		}
 		r.mu.Unlock()
@@ -212,29 +222,29 @@ func (r *rig) numbers(name string, n int64) error {
 	return err
 }
 
-// write writes renewals of n nodes of a holder. Its label may be a format
-// for the index of the node.
-func (r *rig) write(first store.Key, n int64, label string, ttl time.Duration) error {
-	ctx, now := context.Background(), time.Now()
+// write writes renewals of n nodes of a holder, by the holder's wrong
+// clock. Its label may be a format for the index of the node.
+func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error {
+	ctx, now := context.Background(), time.Now().Add(h.off)
 	ns, err := scope.Namespaces(r.store.Memory).Show(ctx, first.Namespace)
 	if err != nil {
 		return err
 	}
 	for i := range n {
 		key := store.Key{Namespace: first.Namespace, Node: first.Node + i}
-		old, err := r.store.Memory.Get(ctx, []store.Key{key})
+		old, _, err := r.store.Memory.Get(ctx, []store.Key{key})
 		if err != nil {
 			return err
 		}
 		next := old[0]
-		next.Key, next.Holder, next.Label, next.Generation = key, "rig", label, ns.Generation
+		next.Key, next.Holder, next.Label, next.Generation = key, "rig", h.label, ns.Generation
 		next.At = now.UnixMilli()
-		if strings.Contains(label, "%") {
-			next.Label = fmt.Sprintf(label, i)
+		if strings.Contains(h.label, "%") {
+			next.Label = fmt.Sprintf(h.label, i)
 		}
 		next.Nonce, next.Revision = fmt.Sprint("rig-", next.Revision+1), next.Revision+1
 		next.PrevUntil, next.From, next.Until = old[0].Until, ns.Layout.TickOf(now), ns.Layout.TickOf(now.Add(ttl))
-		if err := r.store.Memory.Swap(ctx, []store.Write{{Old: old[0].Nonce, New: next}})[0]; err != nil {
+		if _, err := store.Put(ctx, r.store.Memory, store.Write{Old: old[0].Nonce, New: next}); err != nil {
 			return err
 		}
 	}
@@ -307,20 +317,21 @@ func (r *rig) do(words []string) error {
 		}
 	case "rate": // NAMESPACE A-SECOND
 		r.rates[arg(1)] = int(number(2))
-	case "hold": // NAMESPACE NODE LABEL
-		r.holders[key] = arg(3)
-		return r.write(key, 1, arg(3), 15*time.Second)
+	case "hold": // NAMESPACE NODE LABEL MS-OFF
+		h := holder{arg(3), time.Duration(number(4)) * time.Millisecond}
+		r.holders[key] = h
+		return r.write(key, 1, h, 15*time.Second)
 	case "leave": // NAMESPACE NODE: it is not renewed any more
 		delete(r.holders, key)
 	case "once": // NAMESPACE NODE LABEL MS: held for so long, and never renewed
-		return r.write(key, 1, arg(3), time.Duration(number(4))*time.Millisecond)
+		return r.write(key, 1, holder{label: arg(3)}, time.Duration(number(4))*time.Millisecond)
 	case "fill": // NAMESPACE FIRST COUNT: held for an hour
 		r.store.mu.Lock()
 		r.store.large = arg(1)
 		r.store.mu.Unlock()
-		return r.write(key, number(3), "worker-%05d", time.Hour)
+		return r.write(key, number(3), holder{label: "worker-%05d"}, time.Hour)
 	case "block": // NAMESPACE FIRST COUNT LABEL: nodes that one lease holds for an hour
-		return r.write(key, number(3), arg(4), time.Hour)
+		return r.write(key, number(3), holder{label: arg(4)}, time.Hour)
 	case "veto": // NAMESPACE NODE REASON
 		_, err := scope.Namespaces(r.store.Memory).Veto(ctx, arg(1), number(2), strings.Join(words[3:], " "))
 		return err

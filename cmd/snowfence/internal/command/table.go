@@ -64,7 +64,7 @@ func WriteTable[T any](
 // moved, it names the new store and does not advise to create anything: IDs
 // of both stores could be equal.
 func NoneIn(ctx context.Context, e *Env, st *open.Store, kind string) string {
-	heads, _ := st.Leases.Heads(ctx) // the list was read: this only says more
+	heads, _, _ := st.Leases.Heads(ctx) // the list was read: this only says more
 	for _, r := range heads {
 		if m, err := move.Of(r); err == nil && m.To != "" {
 			return fmt.Sprintf("no %s is in %s any more: its data was moved to %s", kind, st.Name, m.To)

@@ -66,7 +66,7 @@ it are of no use: one of FROM would open it again.`,
 
 func moveStore(ctx context.Context, from, to *open.Store, asJSON bool, out *bufio.Writer) error {
 	f, t := store.Place{Store: from.Leases, Name: from.Name}, store.Place{Store: to.Leases, Name: to.Name}
-	heads, err := f.Heads(ctx)
+	heads, _, err := f.Heads(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ type walk struct {
 }
 
 func (w *walk) all(ctx context.Context) error {
-	heads, err := w.st.Heads(ctx)
+	heads, _, err := w.st.Heads(ctx)
 	if err != nil {
 		return err
 	}

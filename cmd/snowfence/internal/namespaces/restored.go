@@ -78,7 +78,7 @@ You may run it again: IDs then wait longer, and nothing else changes.`,
 // anotherIdentity changes the store's identity. It comes first: leases and
 // sequences then see the loss if a later step is interrupted.
 func anotherIdentity(ctx context.Context, st store.Store) error {
-	id, err := st.Identity(ctx, "")
+	id, err := store.Identity(ctx, st, "")
 	if err == nil && id != "" {
 		err = st.Suspect(ctx, id)
 	}

@@ -12,7 +12,7 @@ func TestAnotherIdentity(t *testing.T) {
 	st := store.NewMemory()
 	seen := map[string]bool{}
 	for range 3 { // it may be repeated
-		id, err := st.Identity(t.Context(), "")
+		id, err := store.Identity(t.Context(), st, "")
 		if err != nil || seen[id] {
 			t.Fatalf("identity %q, %v; seen were %v", id, err, seen)
 		}

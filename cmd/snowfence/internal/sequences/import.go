@@ -198,8 +198,8 @@ func importAll(ctx context.Context, e *command.Env, st store.Store, f *importFla
 // change nothing.
 type unwritten struct{ store.Store }
 
-func (unwritten) Swap(_ context.Context, writes []store.Write) []error {
-	return make([]error, len(writes))
+func (unwritten) Swap(_ context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
+	return make([]error, len(writes)), nil, store.Reply{}
 }
 
 var importedHeader = []string{"KEY", "LAST", "SEQUENCE", "PERIOD"}

@@ -143,8 +143,6 @@ static void taken_before_the_look(void)
 		const uint64_t **to = word == 0 ? &looking.beat : &looking.machine;
 		looking.ids = NULL;
 		filled(&looking);
-		uint64_t beat = looking.seen; /* it must not change before the look at the other word */
-		looking.beat = &beat;
 		*hidden = **to;
 		*to = hidden;
 		uint32_t before = looking.at;
