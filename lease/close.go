@@ -41,6 +41,12 @@ func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 			return err
 		}
 		defer l.unlock()
+		l.mu.Lock()
+		given := l.use.owed != o
+		l.mu.Unlock()
+		if given { // by another call, and perhaps there is a new grant by now
+			return nil
+		}
 		return l.giveBackOwed(ctx)
 	})
 }

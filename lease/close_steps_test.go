@@ -99,6 +99,28 @@ func TestReleaseOfTheOnlyGenerator(t *testing.T) {
 	}
 }
 
+// Two calls release one grant, and the second waits until there is another:
+// that one stays.
+func TestReleaseThatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := stopped(t)
+		grant := g.handed()
+		<-g.l.ops // the first call
+		for range 2 {
+			go func() { g.must(g.l.Release(t.Context(), grant, grant.From+7)) }()
+			synctest.Wait()
+		}
+		g.must(g.l.giveBackOwed(t.Context()))
+		g.must(g.do(g.l.claim.Next(t.Context())))
+		is := g.record(5)
+		g.l.ops <- struct{}{}
+		synctest.Wait()
+		if r := g.record(5); r != is {
+			t.Errorf("%+v became %+v", is, r)
+		}
+	})
+}
+
 // The operation that has the store keeps it: nothing is
 // given back during it, nor before the keeper has stopped.
 func TestGiveBackWaitsForTheStore(t *testing.T) {
