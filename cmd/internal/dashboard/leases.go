@@ -20,10 +20,6 @@ type leaseRow struct {
 	Nodes int64           `json:"nodes"`
 	Parts string          `json:"parts,omitempty"` // of a node that has several
 	State byte            `json:"state"`
-	// How far the holder's clock is ahead, in milliseconds; a lower bound
-	// when Within is missing.
-	Offset *int64 `json:"offset,omitempty"`
-	Within *int64 `json:"within,omitempty"`
 }
 
 // leasePage is a piece of a list.
@@ -120,8 +116,6 @@ func sortRows(list []block, order string) {
 			c = cmp.Compare(a.Until, b.Until)
 		case "state":
 			c = -cmp.Compare(priority[a.state], priority[b.state])
-		case "offset":
-			c = cmp.Compare(a.offset.atLeast(), b.offset.atLeast())
 		default:
 			c = cmp.Compare(a.Node, b.Node)
 		}
@@ -132,32 +126,10 @@ func sortRows(list []block, order string) {
 	})
 }
 
-// atLeast is how far a clock is off at least, in milliseconds; −1 when that
-// is not known.
-func (o offset) atLeast() int64 {
-	switch {
-	case !o.isKnown:
-		return -1
-	case o.low > 0:
-		return o.low
-	case o.hasHigh && o.high < 0:
-		return -o.high
-	}
-	return 0
-}
-
 func (l *nodeMap) describeBlock(r block) (out leaseRow, err error) {
 	out.Nodes, out.State = r.nodes(), r.state
 	if out.Lease, err = view.JSON(l.Message(*r.Lease)); err != nil {
 		return out, err
-	}
-	if o := r.offset; o.isKnown {
-		middle, within := o.low, int64(0)
-		if o.hasHigh {
-			middle, within = (o.low+o.high)/2, (o.high-o.low+1)/2
-			out.Within = &within
-		}
-		out.Offset = &middle
 	}
 	parts := l.Layout.NodeParts()
 	if len(parts) < 2 || r.nodes() > 1 {

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/binary"
-	"sort"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -53,7 +52,6 @@ type row struct {
 	end              int64 // the node after the unit
 	until, writeTime time.Time
 	state            byte
-	offset           offset
 }
 
 // block is a row of nodes that one lease took, or gave back, together.
@@ -74,24 +72,11 @@ func (r *row) sameBlock(next *row) bool {
 		next.writeTime.Sub(r.writeTime).Abs() < time.Second
 }
 
-// offset bounds how far a holder's clock is ahead of this server's, in
-// milliseconds. A record that appeared between two views has the holder's
-// time of a moment between them.
-type offset struct {
-	isKnown, hasHigh bool
-	low, high        int64 // high only when it is bounded
-}
-
 // drawView is [server.Views.Draw]: it makes the map of a view.
-func (d *Dashboard) drawView(v, before *server.View) any {
+func (d *Dashboard) drawView(v *server.View) any {
 	l := newNodeMap(v)
 	l.setOwn(d.cfg.Service)
 	l.paintCells()
-	var old *nodeMap
-	if before != nil {
-		old, _ = before.Picture.(*nodeMap)
-	}
-	l.compareClocks(old)
 	return l
 }
 
@@ -190,38 +175,6 @@ func blocks(rows []row) (list []block) {
 		}
 	}
 	return list
-}
-
-// compareClocks learns from two views how far the clocks of holders are
-// off.
-func (l *nodeMap) compareClocks(before *nodeMap) {
-	for i := range l.rows {
-		r := &l.rows[i]
-		var old *row
-		if before != nil {
-			old = before.rowAt(r.Node)
-		}
-		switch {
-		case r.At == 0: // never
-		case old != nil && old.At == r.At:
-			r.offset = old.offset
-		default:
-			r.offset = offset{isKnown: r.writeTime.After(l.At), low: r.At - l.At.UnixMilli()}
-			if before != nil {
-				r.offset.isKnown, r.offset.hasHigh = true, true
-				r.offset.high = r.At - before.From.UnixMilli()
-			}
-		}
-	}
-}
-
-// rowAt returns the row that begins at a node, or nil.
-func (l *nodeMap) rowAt(node int64) *row {
-	i := sort.Search(len(l.rows), func(i int) bool { return l.rows[i].Node >= node })
-	if i < len(l.rows) && l.rows[i].Node == node {
-		return &l.rows[i]
-	}
-	return nil
 }
 
 // encodeRuns writes the changed cells as runs: how many to skip, then

@@ -159,35 +159,6 @@ func TestManyNodesShareSquares(t *testing.T) {
 	}
 }
 
-// Between two looks the writer's clock showed what is in the record, so
-// that its distance from ours is known to lie in an interval.
-func TestOffsetsOfClocks(t *testing.T) {
-	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	l := snowfence.MustLayout("twitter")
-	off := 40 * time.Second
-	written := now.Add(time.Second) // by the true time
-	first := lookAt(t, "twitter", now,
-		record(l, 1, now.Add(-time.Minute), time.Hour, "a"), record(l, 2, now.Add(time.Hour), time.Hour, "b"))
-	first.compareClocks(nil)
-	if o := first.rows[0].offset; o.isKnown {
-		t.Errorf("a clock is known from one look: %+v", o)
-	}
-	if o := first.rows[1].offset; !o.isKnown || o.hasHigh || o.atLeast() < time.Hour.Milliseconds()-200 {
-		t.Errorf("a record from the future tells nothing: %+v", o)
-	}
-	second := lookAt(t, "twitter", now.Add(2*time.Second), record(l, 1, written.Add(off), time.Hour, "a"))
-	second.compareClocks(first)
-	o := second.rows[0].offset
-	if !o.hasHigh || o.low > off.Milliseconds() || o.high < off.Milliseconds() || o.high-o.low > 2200 {
-		t.Errorf("%+v does not hold %v", o, off)
-	}
-	third := lookAt(t, "twitter", now.Add(4*time.Second), record(l, 1, written.Add(off), time.Hour, "a"))
-	third.compareClocks(second)
-	if third.rows[0].offset != o {
-		t.Error("it is forgotten")
-	}
-}
-
 // 131,072 nodes in any state fit into a message that a page takes at once,
 // and a change of one of them takes some bytes.
 func TestMapOfAllNodesIsSmall(t *testing.T) {

@@ -26,9 +26,9 @@ type Views struct {
 	spaces *Spaces
 
 	// Draw makes a picture of a view for the dashboard: once, for all
-	// watchers. before is nil for the first one. Set it before there are
-	// requests; nil means that there are no pictures.
-	Draw func(v, before *View) any
+	// watchers. Set it before there are requests; nil means that there are
+	// no pictures.
+	Draw func(v *View) any
 
 	mu   sync.Mutex
 	all  map[string]*Watched

@@ -38,7 +38,7 @@ func (w *Watched) run() {
 				v.version, v.changes = before.version+1, v.newsSince(before)
 			}
 			if s.Draw != nil {
-				v.Picture = s.Draw(v, before)
+				v.Picture = s.Draw(v)
 			}
 		}
 		w.publishView(v, err)

@@ -42,16 +42,9 @@ type rig struct {
 	others  []*serve.Process
 
 	mu      sync.Mutex
-	holders map[store.Key]holder
+	holders map[store.Key]string // labels of programs whose leases the rig renews
 	rates   map[string]int
 	counts  map[string]int // of sequences
-}
-
-// holder is a program with a lease that the rig renews, with a clock that
-// is off.
-type holder struct {
-	label string
-	off   time.Duration
 }
 
 // faulty is a store that can be unreachable.
@@ -145,7 +138,7 @@ func run() error {
 	address := flag.String("http", "127.0.0.1:0", "`address`")
 	flag.Parse()
 	r := &rig{
-		store: &faulty{Memory: store.NewMemory()}, holders: map[store.Key]holder{}, rates: map[string]int{},
+		store: &faulty{Memory: store.NewMemory()}, holders: map[store.Key]string{}, rates: map[string]int{},
 		counts: map[string]int{},
 	}
 	var err error
@@ -188,8 +181,8 @@ func (r *rig) work() {
 			_ = r.numbers(name, int64(max(rate/10, 1)))
 		}
 		if n%20 == 0 {
-			for key, h := range r.holders {
-				_ = r.write(key, 1, h, 15*time.Second)
+			for key, label := range r.holders {
+				_ = r.write(key, 1, label, 15*time.Second)
 			}
 		}
 		r.mu.Unlock()
@@ -222,10 +215,10 @@ func (r *rig) numbers(name string, n int64) error {
 	return err
 }
 
-// write writes renewals of n nodes of a holder, by the holder's wrong
-// clock. Its label may be a format for the index of the node.
-func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error {
-	ctx, now := context.Background(), time.Now().Add(h.off)
+// write writes renewals of n nodes of a holder. Its label may be a format
+// for the index of the node.
+func (r *rig) write(first store.Key, n int64, label string, ttl time.Duration) error {
+	ctx, now := context.Background(), time.Now()
 	ns, err := scope.Namespaces(r.store.Memory).Show(ctx, first.Namespace)
 	if err != nil {
 		return err
@@ -237,10 +230,10 @@ func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error
 			return err
 		}
 		next := old[0]
-		next.Key, next.Holder, next.Label, next.Generation = key, "rig", h.label, ns.Generation
+		next.Key, next.Holder, next.Label, next.Generation = key, "rig", label, ns.Generation
 		next.At = now.UnixMilli()
-		if strings.Contains(h.label, "%") {
-			next.Label = fmt.Sprintf(h.label, i)
+		if strings.Contains(label, "%") {
+			next.Label = fmt.Sprintf(label, i)
 		}
 		next.Nonce, next.Revision = fmt.Sprint("rig-", next.Revision+1), next.Revision+1
 		next.PrevUntil, next.From, next.Until = old[0].Until, ns.Layout.TickOf(now), ns.Layout.TickOf(now.Add(ttl))
@@ -317,21 +310,20 @@ func (r *rig) do(words []string) error {
 		}
 	case "rate": // NAMESPACE A-SECOND
 		r.rates[arg(1)] = int(number(2))
-	case "hold": // NAMESPACE NODE LABEL MS-OFF
-		h := holder{arg(3), time.Duration(number(4)) * time.Millisecond}
-		r.holders[key] = h
-		return r.write(key, 1, h, 15*time.Second)
+	case "hold": // NAMESPACE NODE LABEL
+		r.holders[key] = arg(3)
+		return r.write(key, 1, arg(3), 15*time.Second)
 	case "leave": // NAMESPACE NODE: it is not renewed any more
 		delete(r.holders, key)
 	case "once": // NAMESPACE NODE LABEL MS: held for so long, and never renewed
-		return r.write(key, 1, holder{label: arg(3)}, time.Duration(number(4))*time.Millisecond)
+		return r.write(key, 1, arg(3), time.Duration(number(4))*time.Millisecond)
 	case "fill": // NAMESPACE FIRST COUNT: held for an hour
 		r.store.mu.Lock()
 		r.store.large = arg(1)
 		r.store.mu.Unlock()
-		return r.write(key, number(3), holder{label: "worker-%05d"}, time.Hour)
+		return r.write(key, number(3), "worker-%05d", time.Hour)
 	case "block": // NAMESPACE FIRST COUNT LABEL: nodes that one lease holds for an hour
-		return r.write(key, number(3), holder{label: arg(4)}, time.Hour)
+		return r.write(key, number(3), arg(4), time.Hour)
 	case "veto": // NAMESPACE NODE REASON
 		_, err := scope.Namespaces(r.store.Memory).Veto(ctx, arg(1), number(2), strings.Join(words[3:], " "))
 		return err

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { get } from './api.js'
 import { kinds } from './cells.js'
-import { count, digits, span, utc } from './format.js'
+import { count, span, utc } from './format.js'
 
 const pageRows = 25
 
@@ -12,21 +12,11 @@ export async function leases(query, signal) {
   return { ...page, rows: page.rows.map(row) }
 }
 
-/** How far a holder's clock is off, in words. The server learns it from when records were written, as closely as it looks. */
-export function offsetText(r) {
-  if (r.offset == null) return 'not known yet'
-  const s = (ms) => `${digits(Math.abs(ms) / 1000)} s`
-  if (r.within == null) return `at least ${s(r.offset)} ahead`
-  if (Math.abs(r.offset) <= r.within) return `in step (± ${s(r.within)})`
-  return `${s(r.offset)} ${r.offset > 0 ? 'ahead' : 'behind'} (± ${s(r.within)})`
-}
-
 const columns = [
   ['node', 'Node', 'num'],
   ['state', 'State', ''],
   ['label', 'Holder', ''],
   ['until', 'Until', 'num'],
-  ['offset', 'Clock', ''],
 ]
 
 export function Leases({ name, version, skew, held, select }) {
@@ -103,12 +93,11 @@ export function Leases({ name, version, skew, held, select }) {
                   {r.until > now ? `${span(r.until - now)} left` : `ended ${span(now - r.until)} ago`}
                   <span class="muted sub">{utc(r.until)} UTC</span>
                 </td>
-                <td>{offsetText(r)}</td>
               </tr>
             ))}
             {page && page.rows.length === 0 && (
               <tr>
-                <td colSpan={5} class="empty muted">
+                <td colSpan={4} class="empty muted">
                   {find ? 'No lease matches.' : 'No node is held. The first ID, or the first program that leases a node, takes one.'}
                 </td>
               </tr>

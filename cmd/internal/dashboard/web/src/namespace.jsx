@@ -4,7 +4,7 @@ import { Bits } from './bits.jsx'
 import { applyRuns, kinds } from './cells.js'
 import { NodeMap } from './nodemap.jsx'
 import { Life, RateChart, Tile } from './overview.jsx'
-import { Leases, leases, offsetText } from './leases.jsx'
+import { Leases, leases } from './leases.jsx'
 import { NodeActions, Widen } from './manage.jsx'
 import { emptySeries, fromHistory, present, push } from './live.js'
 import { parseSpec } from './layout.js'
@@ -211,7 +211,7 @@ function Chosen({ name, node, unit, info, cells, skew, manage, children }) {
       : rows?.length > 1
         ? `${rows.length} leases are in this square; the first is held by ${r.label || 'no program'}.`
         : r
-          ? `${r.label ? `${r.state >= 2 && r.state <= 4 ? 'Held' : 'Held last'} by ${r.label}` : 'Not held'}${r.nodes > 1 ? `, with nodes ${count(r.node)} to ${count(r.node + r.nodes - 1)}` : ''}, ${r.until > Date.now() - skew ? 'until' : 'ended'} ${utc(r.until)} UTC${r.parts ? `, ${r.parts}` : ''}, clock ${offsetText(r)}${r.veto ? `, vetoed: ${r.veto}` : ''}`
+          ? `${r.label ? `${r.state >= 2 && r.state <= 4 ? 'Held' : 'Held last'} by ${r.label}` : 'Not held'}${r.nodes > 1 ? `, with nodes ${count(r.node)} to ${count(r.node + r.nodes - 1)}` : ''}, ${r.until > Date.now() - skew ? 'until' : 'ended'} ${utc(r.until)} UTC${r.parts ? `, ${r.parts}` : ''}${r.veto ? `, vetoed: ${r.veto}` : ''}`
           : rows
             ? 'It was never held.'
             : '…'

@@ -204,7 +204,7 @@ const variable = (page, name) =>
     return [v >> 16, (v >> 8) & 255, v & 255]
   }, name)
 
-test('a lease appears in the map and the list, its clock is judged, and it ends', async () => {
+test('a lease appears in the map and the list, and ends', async () => {
   const [node, brief] = await others()
   const page = await at('ns/default')
   const map = page.locator('canvas[role=slider]')
@@ -215,13 +215,11 @@ test('a lease appears in the map and the list, its clock is judged, and it ends'
   }
   const shows = async (name) => (await square()) === String(await variable(page, name))
   await until(`an empty square of node ${node}`, () => shows('--cell-never'))
-  await rig.do('hold', 'default', node, 'web-7', 40000)
+  await rig.do('hold', 'default', node, 'web-7')
   await until('a marked square', () => shows('--cell-held'))
   const row = page.getByRole('row', { name: /web-7/ })
   await row.waitFor()
   assert.ok((await row.innerText()).includes(`datacenter ${node >> 5}, worker ${node & 31}`))
-  const [, seconds, within] = await until('the offset of its clock', async () => (await row.innerText()).match(/([\d.]+) s ahead \(± ([\d.]+) s\)/))
-  assert.ok(Math.abs(seconds - 40) <= Number(within) + 0.2, `the clock is ${seconds} ± ${within} s ahead, not 40`)
   await map.focus()
   await page.keyboard.press('Home')
   const chosen = () => page.locator('.chosen').innerText()
@@ -380,7 +378,7 @@ test('who may manage releases and vetoes a node and widens a namespace; others s
   ]
   const guarded = await startRig({ tokens })
   await guarded.do('namespace', 'orders', 'twitter', 0, 99)
-  await guarded.do('hold', 'orders', 33, 'web-7', 0)
+  await guarded.do('hold', 'orders', 33, 'web-7')
   const page = await open(browser, `${guarded.url}/dashboard/#/ns/orders`)
   const enter = async (secret) => {
     await page.getByLabel('Token').fill(secret)
