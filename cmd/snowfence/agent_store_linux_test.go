@@ -5,12 +5,11 @@ import (
 	"testing"
 )
 
-// An agent over a store of its own, with the flags that agents had first:
-// each user of the host holds a quarter of a unit, in one namespace of the
-// store.
+// An agent over a store of its own: each user of the host holds a quarter
+// of a unit, in one namespace of the store.
 func TestAgentOverAStore(t *testing.T) {
 	f := newFleet(t)
-	f.start("agent", "--store", f.store(), "--namespace", "jobs", "--socket", f.dir+"/agent")
+	f.start("agent", "--store", f.store(), "--ready-for", "jobs", "--http", "unix:"+f.dir+"/agent")
 	f.listens(f.dir + "/agent")
 	c := f.dial()
 	says(t, errOf(c.Lease(t.Context(), "other", f.s, nil)), "is not for namespace", "another namespace of the store")

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,21 +22,21 @@ type Options struct {
 	// ID is negative then, or has all of the lowest bits set.
 	Counts int
 
-	// Memory bounds the bytes of IDs in memory, 16 for each ID; zero means
-	// 2 GiB. Tables and buffers of some 10 MiB are extra. IDs that came in
-	// order need none.
-	Memory int64
-
 	// Limit bounds the listed duplicates, steps back and gaps; all are
 	// counted. Zero means 20, negative none.
 	Limit int
+
+	memory int64 // a test's own bound; 0 means Memory
 }
 
+// Memory bounds the bytes of IDs in memory, 16 for each ID. Tables and
+// buffers of some 10 MiB are extra. IDs that came in order need none.
+const Memory = 2 << 30
+
 const (
-	defaultMemory = 2 << 30
-	defaultLimit  = 20
-	chunkSize     = 1 << 20
-	maxPositions  = 16 // of one ID are listed
+	defaultLimit = 20
+	chunkSize    = 1 << 20
+	maxPositions = 16 // of one ID are listed
 )
 
 // Auditor takes IDs and finds what is wrong with them. One goroutine uses
@@ -54,9 +55,7 @@ type Auditor struct {
 
 // New starts an audit.
 func New(o Options) (*Auditor, error) {
-	if o.Memory == 0 {
-		o.Memory = defaultMemory
-	}
+	o.memory = cmp.Or(o.memory, Memory)
 	switch {
 	case o.Limit == 0:
 		o.Limit = defaultLimit
@@ -92,14 +91,14 @@ func (a *Auditor) Add(ids ...snowfence.ID) error {
 	if inOrder {
 		a.tidy.add(words)
 	}
-	if a.n > a.o.Memory/16 {
+	if a.n > a.o.memory/16 {
 		a.chunks, a.gone = nil, true
 	}
 	if !a.gone {
 		a.keep(words)
 	} else if !inOrder {
-		return fmt.Errorf("audit: more than %d IDs, which are not in order, do not fit into %d bytes of memory: "+
-			"give it 16 bytes for each ID, or sort them before", a.o.Memory/16, a.o.Memory)
+		return fmt.Errorf("audit: more than %d IDs, which are not in order, do not fit into memory: sort them before",
+			a.o.memory/16)
 	}
 	return nil
 }

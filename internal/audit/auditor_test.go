@@ -116,13 +116,13 @@ func TestEncrypted(t *testing.T) {
 // refused if they are not.
 func TestMoreThanFits(t *testing.T) {
 	ids := []snowfence.ID{1, 2, 3, 3, 3, 5, 8}
-	r := result(t, Options{Memory: 3 * 16}, ids...)
+	r := result(t, Options{memory: 3 * 16}, ids...)
 	if r.Count != 7 || r.Distinct != 5 || r.Gaps.Missing != 3 || len(r.Duplicates.List) != 1 ||
 		!slices.Equal(r.Duplicates.List[0].Positions, []int64{2, 3, 4}) {
 		t.Errorf("got %+v", r)
 	}
 	for at := range ids[1:] { // the step back comes before or after memory is full
-		a := must(New(Options{Memory: 3 * 16}))
+		a := must(New(Options{memory: 3 * 16}))
 		wrong := slices.Clone(ids)
 		wrong[at], wrong[at+1] = 9, 0
 		var err error

@@ -13,7 +13,7 @@
 //
 // Every answer is exact; nothing is sampled. IDs that came in order, the
 // usual case, are checked by one look at them, however many there are.
-// Others have to fit into [Options.Memory] twice: in the order in which
+// Others have to fit into [Memory] twice: in the order in which
 // they came, and sorted. Sorting finds which IDs are there more than once,
 // and how often. Their positions follow from a second look that searches
 // for just those few IDs.

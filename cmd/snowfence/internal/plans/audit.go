@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime/debug"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/ids"
 	"github.com/snowfence/snowfence/internal/audit"
 
-	"github.com/dustin/go-humanize"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
@@ -21,7 +19,6 @@ import (
 type auditFlags struct {
 	layout, from, column, field string
 	json, guess                 bool
-	memory                      string
 	limit                       int
 	secret                      command.SecretFlag
 	numbers                     gapsFlags
@@ -38,7 +35,7 @@ also says from which time and nodes they are.
 
 It reads the files, or standard input ("-"): one ID a line, a column of comma- or
 tab-separated values, or a field of JSON lines; compressed by gzip or zstd or
-not, which it sees by itself. IDs in order can be any number; others take 16 bytes of --memory each.
+not, which it sees by itself. IDs in order can be any number, and others 134 million.
 
 With --namespace it reads the IDs of a namespace with its layout and secrets, in any form of text,
 with a prefix or without one, as decode does.
@@ -65,7 +62,6 @@ the rest goes on.`,
 	fs.StringVar(&f.field, "field", "", "`name` of the field of JSON lines")
 	fs.BoolVar(&f.json, "json", false, "the result as one JSON object")
 	fs.BoolVar(&f.guess, "guess", false, "say which layouts the IDs can have, the likeliest first, and why")
-	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates and gaps")
 	f.secret.Register(fs)
 	f.numbers.register(cmd)
@@ -133,7 +129,7 @@ func runAudit(
 		}
 		o.Scheme = v.Scheme
 	}
-	defer limitHeap(o.Memory)()
+	defer limitHeap()()
 	a, err := audit.New(o)
 	if err != nil {
 		return command.Usage(err)
@@ -202,11 +198,6 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	if f.column != "" && f.field != "" {
 		return o, format, errors.New("--column, --field: IDs are in a column or in a field: choose one")
 	}
-	memory, err := humanize.ParseBytes(f.memory)
-	if err != nil || memory > math.MaxInt64 {
-		return o, format, fmt.Errorf("--memory: %q is no size such as 512MiB or 12GiB", f.memory)
-	}
-	o.Memory = int64(memory)
 	if f.limit < 0 {
 		return o, format, errors.New("--limit: give a number from 0 up")
 	}
@@ -219,9 +210,9 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 // limitHeap limits the heap near the memory for IDs; else it would grow to
 // twice its size. A lower limit from GOMEMLIMIT stays. The returned
 // function removes the limit.
-func limitHeap(memory int64) func() {
+func limitHeap() func() {
 	const beside = 256 << 20 // tables, buffers, and the program itself
 	before := debug.SetMemoryLimit(-1)
-	debug.SetMemoryLimit(min(before, memory+beside))
+	debug.SetMemoryLimit(min(before, audit.Memory+beside))
 	return func() { debug.SetMemoryLimit(before) }
 }
