@@ -79,10 +79,15 @@ func ReadTokens(path string) ([]server.Token, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", Explain(err))
 	}
+	return ParseTokens(path, string(data))
+}
+
+// ParseTokens reads the text of a file of tokens.
+func ParseTokens(path, text string) ([]server.Token, error) {
 	var file struct {
 		Tokens []server.Token `yaml:"tokens"`
 	}
-	d := yaml.NewDecoder(strings.NewReader(string(data)))
+	d := yaml.NewDecoder(strings.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("tokens: %s: %w", path, ExplainTokens(err))

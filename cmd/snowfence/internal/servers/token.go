@@ -110,17 +110,9 @@ func newToken(e *command.Env, token server.Token, file string, out *bufio.Writer
 }
 
 // appendToken adds an entry to a file of tokens, and leaves the rest of it,
-// comments too. The file is replaced as a whole, so that a server never
-// reads half of it.
+// comments too.
 func appendToken(file string, token server.Token, entry string) error {
 	before, err := os.ReadFile(file)
-	mode := fs.FileMode(0o640)
-	var info fs.FileInfo // nil for a new file
-	if err == nil {
-		if info, err = os.Stat(file); err == nil {
-			mode = info.Mode().Perm()
-		}
-	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -133,25 +125,20 @@ func appendToken(file string, token server.Token, entry string) error {
 			return command.Usagef("%s: %w", file, err)
 		}
 	}
-	temp := file + ".new"
-	if err := os.WriteFile(temp, []byte(withEntry(string(before), entry)), mode); err != nil {
-		return err
-	}
-	after, err := serve.ReadTokens(temp)
-	if err == nil && info != nil { // the server's user still has to be able to read it
-		err = errors.Join(keepOwner(temp, info), os.Chmod(temp, mode))
-	}
+	text := withEntry(string(before), entry)
+	after, err := serve.ParseTokens(file, text)
 	if err == nil && (len(after) == 0 || after[len(after)-1].Name != token.Name) {
 		err = errors.New("the list of tokens must be at the end of the file")
 	}
-	if err == nil {
-		err = os.Rename(temp, file)
-	}
 	if err != nil {
-		err = fmt.Errorf("%s: the entry cannot be added, so nothing was changed: %w", file, err)
-		return errors.Join(err, os.Remove(temp))
+		return fmt.Errorf("%s: the entry cannot be added, so nothing was changed: %w", file, err)
 	}
-	return nil
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text[len(before):])
+	return errors.Join(err, f.Close())
 }
 
 // firstEntry is the indent of a list.
