@@ -16,9 +16,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add("1", "time=41,node=10,seq=12,tick=1us", "hex-fixed", false)
 	f.Fuzz(func(t *testing.T, input, layout, from string, guess bool) {
 		args := []string{"decode", "--json", "--from=" + from}
-		if guess {
-			args = append(args, "--guess")
-		} else {
+		if !guess {
 			args = append(args, "--layout="+layout)
 		}
 		var stdout, stderr bytes.Buffer

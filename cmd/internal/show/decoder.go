@@ -15,7 +15,6 @@ type Decoder struct {
 	Source    Source              // where they are from
 	Namespace string
 	JSON      bool
-	Guess     bool
 	Now       time.Time
 
 	seen *Evidence // of all IDs so far
@@ -89,17 +88,6 @@ func (d *Decoder) answer(s []byte) (c Card, object any, err error) {
 	texts, err := d.texts(s)
 	if err != nil {
 		return c, nil, err
-	}
-	if d.Guess {
-		t := texts[0]
-		c := Card{Title: snowfence.Decimal.Encode(t.id), Rows: d.guessRows(t.id)}
-		if t.isGuess {
-			c.Note = "read as " + t.form.Name() + ", a guess"
-		}
-		if len(c.Rows) == 0 {
-			c.More = noGuess
-		}
-		return c, d.guessed(t), nil
 	}
 	list, err := d.readings(s, texts)
 	if err != nil {

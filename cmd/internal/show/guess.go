@@ -67,40 +67,6 @@ func (g guess) doubtNote(id snowfence.ID) string {
 	return "doubtful: numbers that count look so, as of tweets before November 2010"
 }
 
-// guessRows returns a line for each layout that an ID can have, the
-// likeliest first.
-func (d *Decoder) guessRows(id snowfence.ID) (rows Rows) {
-	for _, g := range d.guesses(id) {
-		text := fmt.Sprintf("%-24s  node %d", g.parts.Time.Format(time.RFC3339Nano), g.parts.Node)
-		values := g.view.Scheme.NodeParts(g.parts.Node)
-		for i, f := range g.view.parts {
-			text += fmt.Sprintf(", %s %d", f.Name, values[i])
-		}
-		text += fmt.Sprintf(", sequence %d", g.parts.Sequence)
-		if g.view.reserved(g.parts) {
-			text += " (" + reservedNote + ")"
-		}
-		if g.early(id) {
-			text += " (" + g.doubtNote(id) + ")"
-		}
-		rows.Add(g.view.title(), "%s", text)
-	}
-	return rows
-}
-
-// guesses returns the readings of an ID by the evidence of all so far.
-func (d *Decoder) guesses(id snowfence.ID) (list []guess) {
-	for _, t := range d.evidence().Ranking() {
-		p, err := t.view.Scheme.Decode(id)
-		if g := (guess{t.view, p}); err == nil && g.doubtAt(d.Now) == noDoubt {
-			list = append(list, g)
-		}
-	}
-	return list
-}
-
-const noGuess = "no layout known gives it a time between its epoch and now"
-
 // Known returns views of the presets and of other systems' layouts, the
 // default layout first. Layouts with the same bits share a view.
 func Known() ([]*View, error) {

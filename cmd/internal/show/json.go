@@ -1,7 +1,6 @@
 package show
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +18,6 @@ type Decoded struct {
 	Fields   []Field      `json:"fields"`
 	Layout   string       `json:"layout"`
 	Name     string       `json:"name,omitempty"` // of the layout, if it has one
-	SameBits []string     `json:"same_bits,omitempty"`
 	Reserved bool         `json:"reserved,omitempty"`
 	Source   Source       `json:"source,omitempty"`
 	written
@@ -110,23 +108,6 @@ func (d *Decoder) decoded(list []reading) Decoded {
 		out.Others = append(out.Others, other{
 			o.id, o.view.Layout.String(), o.view.preset(), o.parts.Time, o.text.written(),
 		})
-	}
-	return out
-}
-
-// guessed are the layouts under which an ID is plausible.
-type guessed struct {
-	ID snowfence.ID `json:"id"`
-	written
-	Guesses []Decoded `json:"guesses"`
-}
-
-func (d *Decoder) guessed(t text) guessed {
-	out := guessed{t.id, t.written(), []Decoded{}}
-	for _, g := range d.guesses(t.id) {
-		one := g.view.Decoded(t.id, g.parts)
-		one.SameBits = slices.Clone(g.view.same)
-		out.Guesses = append(out.Guesses, one)
 	}
 	return out
 }

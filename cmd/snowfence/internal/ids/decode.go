@@ -49,7 +49,6 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 		Example: `  snowfence decode 249887800817025024
   snowfence decode --namespace orders ord_6tv5q6h8o000
   snowfence decode --layout discord --json -5
-  snowfence decode --guess 605846670390853632
   snowfence decode --from base32hex --json < ids.txt`,
 		Annotations: map[string]string{command.TakesIDs: "yes"},
 	}
@@ -59,7 +58,6 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 	f.Secret.Register(cmd.Flags())
 	f.Store.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.JSON, "json", false, "one JSON object a line")
-	cmd.Flags().BoolVar(&d.Guess, "guess", false, "list the layouts that an ID can have, the likeliest first")
 	command.CompleteLayouts(cmd, "layout")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, ids []string, out *bufio.Writer) error {
 		d.Now, d.out = e.Now(), out

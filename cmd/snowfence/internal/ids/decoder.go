@@ -23,9 +23,6 @@ type DecodeFlags struct {
 func PrepareDecoder(e *command.Env, cmd *cobra.Command, d *show.Decoder, f *DecodeFlags) (err error) {
 	// Flags from the environment are for commands that need a store.
 	inStore := command.Given(cmd, "store") || command.Given(cmd, "namespace")
-	if d.Guess && (command.Given(cmd, "layout") || inStore) {
-		return command.Usagef("--guess looks for the layout: leave --guess out, or --layout, --store and --namespace")
-	}
 	if f.From != "" {
 		form, err := snowfence.ParseEncoding(f.From)
 		if err != nil {
