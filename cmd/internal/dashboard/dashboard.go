@@ -1,6 +1,6 @@
-// Package dashboard is the web page of a server: its work, its store, a
-// decoder of IDs and a planner of layouts. Its sources are in web;
-// web/dist, built from them, is part of the program.
+// Package dashboard is the web page of a server: its work, its store and a
+// decoder of IDs. Its sources are in web; web/dist, built from them, is
+// part of the program.
 package dashboard
 
 import (
@@ -63,7 +63,6 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	mux.Handle("GET /dashboard/api/watch", cfg.Streaming(handler(d.watch)))
 	mux.Handle("GET /dashboard/api/leases", handler(d.leases))
 	mux.Handle("POST /dashboard/api/decode", handler(d.decode))
-	mux.Handle("POST /dashboard/api/plan", handler(d.plan))
 	mux.HandleFunc("/dashboard/api/", func(w http.ResponseWriter, _ *http.Request) {
 		setSecurityHeaders(w.Header())
 		rest.Problem(w, server.Errorf(server.Invalid, "the dashboard has no such path or method"))

@@ -205,7 +205,7 @@ func TestTokens(t *testing.T) {
 	b.namespace(t, "orders", "twitter")
 	b.namespace(t, "hidden", "sonyflake")
 	for _, path := range []string{
-		"GET /dashboard/api/stream", "GET /dashboard/api/watch?namespace=orders", "GET /dashboard/api/leases?namespace=orders", "POST /dashboard/api/decode", "POST /dashboard/api/plan",
+		"GET /dashboard/api/stream", "GET /dashboard/api/watch?namespace=orders", "GET /dashboard/api/leases?namespace=orders", "POST /dashboard/api/decode",
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		for secret, want := range map[string]int{"": 401, "wrong": 401, "two": 403} {
@@ -251,8 +251,8 @@ func TestRateOfTokens(t *testing.T) {
 	b := newBench(t, server.Token{Name: "slow", SHA256: hash("slow"), Rate: 0.001, Burst: 2})
 	b.namespace(t, "orders", "twitter")
 	for _, path := range []string{
-		"POST /dashboard/api/decode", "POST /dashboard/api/plan", // the rate is used up
-		"POST /dashboard/api/decode", "POST /dashboard/api/plan", "GET /dashboard/api/leases?namespace=orders", "GET /dashboard/api/stream", "GET /dashboard/api/watch?namespace=orders",
+		"POST /dashboard/api/decode", "POST /dashboard/api/decode", // the rate is used up
+		"POST /dashboard/api/decode", "GET /dashboard/api/leases?namespace=orders", "GET /dashboard/api/stream", "GET /dashboard/api/watch?namespace=orders",
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		resp, body := b.ask(t, method, path, "slow", "{}")
@@ -383,26 +383,6 @@ func TestLeaseShows(t *testing.T) {
 	if resp, _ := b.ask(t, "GET", "/dashboard/api/leases?namespace=none", "",
 		""); resp.StatusCode != http.StatusNotFound {
 		t.Error(resp.Status)
-	}
-}
-
-func TestPlan(t *testing.T) {
-	b := newBench(t)
-	resp, body := b.ask(t, "POST", "/dashboard/api/plan", "", `{"layout":"time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"}`)
-	for _, want := range []string{`"ids_per_second_per_node":4096000`, `"nodes":1024`, `"end_of_life":"2094-09-07T15:47:35.552Z"`} {
-		if !strings.Contains(body, want) {
-			t.Errorf("%s: no %s in %s", resp.Status, want, body)
-		}
-	}
-	for _, bad := range []string{`{"layout":"time=60,node=10"}`, `{"layout":""}`, `{`, `{"other":1}`} {
-		if resp, body := b.ask(t, "POST", "/dashboard/api/plan", "", bad); resp.StatusCode != http.StatusBadRequest {
-			t.Errorf("%.40s: %s %s", bad, resp.Status, body)
-		}
-	}
-	long := `{"layout":"` + strings.Repeat("x", 20000) + `"}`
-	if resp, body := b.ask(t, "POST", "/dashboard/api/plan", "",
-		long); resp.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("a long body: %s %s", resp.Status, body)
 	}
 }
 

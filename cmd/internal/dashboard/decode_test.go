@@ -33,6 +33,7 @@ func TestDecode(t *testing.T) {
 	}
 	for body, want := range map[string]int{
 		`{"text":"?"}`: 400, `{"text":"1","layout":"x=1"}`: 400, `{"text":"1","namespace":"none"}`: 404, `{"text":"1","layout":"randflake"}`: 400,
+		`{`: 400, `{"other":1}`: 400, `{"text":"` + strings.Repeat("x", 20000) + `"}`: 413,
 	} {
 		if resp, text := b.ask(t, "POST", "/dashboard/api/decode", "", body); resp.StatusCode != want {
 			t.Errorf("%s: %s %s", body, resp.Status, text)

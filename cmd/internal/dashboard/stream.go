@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"google.golang.org/protobuf/proto"
@@ -47,14 +46,6 @@ type hello struct {
 	Name    string    `json:"name"`   // of the token
 	Manage  bool      `json:"manage"` // whether it may release and veto nodes, and widen namespaces
 	Now     int64     `json:"now"`
-
-	Presets []preset `json:"presets"`
-}
-
-// preset is a layout that has a name.
-type preset struct {
-	Name   string `json:"name"`
-	Layout string `json:"layout"`
 }
 
 type sample struct {
@@ -88,7 +79,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	defer done()
 	greeting := hello{
 		Version: d.cfg.Version, Label: d.cfg.Service.Label(), Since: d.cfg.Started.UTC(), Name: id.Name,
-		Now: time.Now().UnixMilli(), Presets: presets(), Manage: id.May(server.VerbManage, "") == nil,
+		Now: time.Now().UnixMilli(), Manage: id.May(server.VerbManage, "") == nil,
 	}
 	if s.sendEvent("hello", greeting) != nil {
 		return nil
@@ -132,13 +123,6 @@ func (d *Dashboard) openStream(
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies are not to gather it
 	return &sender{w: w, control: http.NewResponseController(w)}, func() { d.cfg.Service.Ended(c) }, nil
-}
-
-func presets() (list []preset) {
-	for _, p := range snowfence.Presets() {
-		list = append(list, preset{p.Name, p.Layout.String()})
-	}
-	return list
 }
 
 // client is the knowledge of a page.

@@ -5,14 +5,12 @@ import { SignIn } from './signin.jsx'
 import { Overview } from './overview.jsx'
 import { Namespace } from './namespace.jsx'
 import { Decode } from './decode.jsx'
-import { Plan } from './plan.jsx'
 import { ThemeSwitch, useTheme } from './theme.jsx'
 import { moment, span } from './format.js'
 
 const views = [
   ['', 'Overview'],
   ['decode', 'Decode'],
-  ['plan', 'Plan'],
 ]
 
 function useRoute() {
@@ -99,8 +97,6 @@ export function App() {
               <Namespace key={route.path[1]} name={route.path[1]} live={live} theme={theme} />
             ) : view === 'decode' ? (
               <Decode live={live} given={route.query} />
-            ) : view === 'plan' ? (
-              <Plan live={live} given={route.query.get('layout')} />
             ) : (
               <Overview live={live} />
             )}

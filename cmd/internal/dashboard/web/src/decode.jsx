@@ -21,7 +21,6 @@ export function Decode({ live, given }) {
       const q = { text }
       if (where.startsWith('ns:')) q.namespace = where.slice(3)
       else if (where === 'spec') q.layout = spec
-      else if (where) q.layout = where
       post('decode', q, end.signal)
         .then((a) => (set(a), setError(null)))
         .catch((err) => !end.signal.aborted && (setError(err.message), set(null)))
@@ -29,7 +28,6 @@ export function Decode({ live, given }) {
     return () => (clearTimeout(timer), end.abort())
   }, [text, where, spec])
 
-  const presets = live.hello?.presets || []
   return (
     <>
       <h1>Decode an ID</h1>
@@ -53,19 +51,12 @@ export function Decode({ live, given }) {
                 </option>
               ))}
             </optgroup>
-            <optgroup label="Known layouts">
-              {presets.filter((p) => !p.layout.includes('cipher=')).map((p) => (
-                <option key={p.name} value={p.name}>
-                  {p.name}
-                </option>
-              ))}
-            </optgroup>
             <option value="spec">another one …</option>
           </select>
         </div>
         {where === 'spec' && (
           <div class="wide">
-            <label for="spec">Layout, as a spec</label>
+            <label for="spec">Layout: a name or a spec</label>
             <input id="spec" class="mono" value={spec} onInput={(e) => setSpec(e.currentTarget.value)} placeholder="time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms" />
           </div>
         )}

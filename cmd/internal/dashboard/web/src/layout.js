@@ -12,11 +12,6 @@ export function parseSpec(spec) {
   return l
 }
 
-export function writeSpec(l) {
-  const fields = l.fields.filter((f) => f.bits > 0).map((f) => `${f.name === 'sequence' ? 'seq' : f.name}=${f.bits}`)
-  return [...fields, `epoch=${l.epoch}`, `tick=${l.tick}`, ...l.rest.map(([k, v]) => `${k}=${v}`)].join(',')
-}
-
 /** The role of a field, for its colour: parts of the node share one. */
 export function role(name) {
   return ['time', 'sequence', 'rollback', 'key', 'unused'].includes(name) ? name : 'node'

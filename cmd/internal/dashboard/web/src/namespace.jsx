@@ -87,10 +87,7 @@ export function Namespace({ name, live, theme }) {
       )}
       {ns && (
         <section class="card">
-          <div class="head">
-            <h2>Layout</h2>
-            <a href={`#/plan?layout=${encodeURIComponent(ns.layout)}`}>Open in the planner</a>
-          </div>
+          <h2>Layout</h2>
           <Bits fields={layout.fields} />
           <dl class="facts wide">
             <div>
