@@ -317,7 +317,7 @@ func TestSchemesAndKeysFit(t *testing.T) {
 	}
 	for _, spec := range []string{
 		"key=1,time=41,seq=12", "key=1,time=41,seq=12,cipher=sparx",
-		"time=41,key=1,seq=12,cipher=ff1", "time=10,seq=9,cipher=ff1", "time=41,seq=3,cipher=aes",
+		"time=41,key=1,seq=12,cipher=ff1", "key=9,time=10,seq=9,cipher=ff1", "time=41,seq=3,cipher=aes",
 		"key=17,time=41,seq=2,cipher=ff1",
 	} {
 		wantErr(t, errOf(ParseLayout(spec)), ErrInvalidLayout, "%s", spec)

@@ -187,7 +187,7 @@ func (l Layout) Validate() error {
 			return layoutErrorf(f.Name, "the spec uses this word for something else: choose another name for the field")
 		case seen[f.Name]:
 			return layoutErrorf(f.Name, "is given twice")
-		case f.Bits < 1 || f.Bits > 64:
+		case f.Bits < 1 || f.Bits > 63:
 			return layoutErrorf(f.Name, "has %d bits; a field has 1 to 63 (leave it out for none)", f.Bits)
 		case f.Name == FieldKey && i > 0:
 			return layoutErrorf(FieldKey, "must be the first and highest field")

@@ -2,6 +2,7 @@ package snowfence
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,43 @@ func TestParseLayoutErrorsNameTheField(t *testing.T) {
 			t.Errorf("%.60q: the error has %d bytes", c.spec, len(err.Error()))
 		}
 	}
+}
+
+// A program can write layouts that no spec says. Each is refused, and is
+// not the one from which it differs.
+func TestLayoutsOfCode(t *testing.T) {
+	good := MustLayout("time=41,node=10,a-0=1,a9=1,seq=3," + strings.Repeat("x", 32) + "=1,epoch=2200-12-31")
+	field := func(name string, bits int) func(*Layout) {
+		return func(l *Layout) { l.Fields = append(l.Fields[:3:3], Field{name, bits}) }
+	}
+	for want, change := range map[string]func(*Layout){
+		"field node: is given twice":       field(FieldNode, 1),
+		"field tick: the spec uses":        field("tick", 1),
+		"field x: has 64 bits":             field("x", 64),
+		"field all: have 115 bits":         field("x", 63),
+		"field : a name":                   field("", 1),
+		"field x{: a name":                 field("x{", 1),
+		"field a/: a name":                 field("a/", 1),
+		"field -a: a name":                 field("-a", 1),
+		strings.Repeat("x", 33) + ": a na": field(strings.Repeat("x", 33), 1),
+		"field tick: is 999ns":             func(l *Layout) { l.Tick = 999 },
+		"field epoch: is 2201":             func(l *Layout) { l.Epoch = l.Epoch.AddDate(0, 0, 1) },
+		"field first: is -1":               func(l *Layout) { l.First = -1 },
+		"field last: is -1":                func(l *Layout) { l.Last = -1 },
+	} {
+		l := good
+		change(&l)
+		err := l.Validate()
+		if !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), want) || l.Equal(good) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for spec, nodes := range map[string]int64{"time=1,node=63": math.MaxInt64, "time=1,node=62": 1 << 62} {
+		if n := testScheme(spec).Nodes(); n != nodes {
+			t.Errorf("%s has %d nodes", spec, n)
+		}
+	}
+	must(ParseLayout("key=16,time=10,seq=10,cipher=ff1"))
 }
 
 func TestEndOfLife(t *testing.T) {

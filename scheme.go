@@ -148,7 +148,7 @@ func (s *Scheme) Compose(p Parts) (ID, error) {
 		{FieldScatter, p.Scatter, s.scatterBits},
 		{FieldTag, p.Tag, s.tagBits},
 	} {
-		if f.value < 0 || uint64(f.value)>>f.bits != 0 {
+		if uint64(f.value)>>f.bits != 0 { // a negative one, too
 			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d",
 				ErrInvalidID, f.name, f.value, f.bits, uint64(1)<<f.bits-1)
 		}
@@ -232,7 +232,7 @@ func (s *Scheme) checkTag(tag int64) error {
 	switch {
 	case s.tagBits == 0:
 		return fmt.Errorf("%w: the layout %s has no tag field: take a layout with one", ErrInvalidID, s.layout)
-	case tag < 0 || uint64(tag)>>s.tagBits != 0:
+	case uint64(tag)>>s.tagBits != 0: // a negative one, too
 		return fmt.Errorf("%w: tag %d; its %d bits hold 0 to %d", ErrInvalidID, tag, s.tagBits, uint64(1)<<s.tagBits-1)
 	}
 	return nil

@@ -23,7 +23,7 @@ func (s *Scheme) Node(parts ...int64) (int64, error) {
 	}
 	var node int64
 	for i, f := range s.parts {
-		if parts[i] < 0 || uint64(parts[i]) > f.mask() {
+		if uint64(parts[i]) > f.mask() {
 			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d",
 				ErrInvalidID, f.Name, parts[i], f.Bits, f.mask())
 		}
@@ -67,7 +67,7 @@ func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 			return NodeRange{}, fmt.Errorf("snowfence: the nodes with one %s are no range in the layout %s, "+
 				"because %s stands above it: give %s too, use a layout with %s first, or lease any node",
 				f.Name, s.layout, gap, gap, f.Name)
-		case v < 0 || uint64(v) > f.mask():
+		case uint64(v) > f.mask():
 			return NodeRange{}, fmt.Errorf("snowfence: %s %d; its %d bits hold 0 to %d", f.Name, v, f.Bits, f.mask())
 		default:
 			free -= f.Bits

@@ -125,9 +125,8 @@ func TestNoSequence(t *testing.T) {
 	_, opened := Open(t.Context(), st, name, nil)
 	for call, err := range map[string]error{
 		"Show": show, "Open": opened, "Delete": Delete(t.Context(), st, name),
-		"Restored": errOf(Restored(t.Context(), st, name)),
-		"Change":   Update(t.Context(), st, name, Changes{MinRange: 1}),
-		"Confirm":  Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}),
+		"Change":  Update(t.Context(), st, name, Changes{MinRange: 1}),
+		"Confirm": Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}),
 	} {
 		wantErr(t, err, ErrNoSequence, "%s", call)
 	}

@@ -144,8 +144,8 @@ func (f *finder) dropArguments(n *ast.CallExpr) {
 // onlyMakesText reports whether a call only makes a text for people.
 func (f *finder) onlyMakesText(n *ast.CallExpr) bool {
 	switch name := f.sourceOf(n.Fun); {
-	case name == "errors.New", name == "fmt.Errorf", name == "invalidf", name == "refusedf", name == "refuse",
-		name == "fail":
+	case name == "errors.New", name == "fmt.Errorf", name == "fault.Invalidf", name == "fault.Refusedf",
+		name == "layoutErrorf", name == "refuse", name == "fail":
 		return true
 	default:
 		return strings.Contains(name, "Logger.")

@@ -17,7 +17,7 @@ type Scope struct {
 // is added when each of its terms is noticed by a test, or has a reason in
 // the list.
 var Path = slices.Concat(
-	whole(".", "close fence fill generator region local next position refresh reserve"),
+	whole(".", "close fence fill generator layout local next position range refresh region reserve"),
 	whole("statefile", "folder statefile content part write flock"),
 	whole("lease/internal/claim", `
 		claim open grant acquire renew release lost rollback server server_claim guest guest_acquire
@@ -55,6 +55,7 @@ var Path = slices.Concat(
 		pastEra.holds pastSecond.holds pastSecond.capacity pastSecond.parts slotOf Backfill.servable
 	`),
 	some("lease/internal/claim/find_pages.go", "finder.wait finder.unavailable finder.rank"),
+	some("scheme.go", "Scheme.Nodes Scheme.Compose Scheme.Tag Scheme.checkTag"),
 	some("spread.go", "checkGrant Layout.CheckSpread track.beginTick"),
 	whole("compat/internal/process", "set"),
 	some("compat/internal/process/fence.go", "fence.least"),
