@@ -61,7 +61,7 @@ func TestWritesThatAreLostAreRepeated(t *testing.T) {
 	if n := st.count("swap"); n != 4 {
 		t.Errorf("%d writes, want 4", n)
 	}
-	wantErr(t, errOf(Restored(t.Context(), st, name)), lease.ErrRefused, "a deleted sequence")
+	wantErr(t, errOf(Restored(t.Context(), st, name)), ErrNoSequence, "a deleted sequence")
 	st.fail(always("swap", errFault), nil)
 	wantErr(t, Create(t.Context(), st, name, Definition{}), errFault, "a store that fails")
 	st.fail(always("get", errFault), nil)
