@@ -107,7 +107,7 @@ func (ns Namespace) Usable(s *snowfence.Scheme) error {
 
 // whole returns the first node of the unit around a node: its record is the
 // unit's.
-func (ns Namespace) whole(node int64) int64 { return node &^ (max(ns.Unit, 1) - 1) }
+func (ns Namespace) whole(node int64) int64 { return node &^ (ns.Unit - 1) }
 
 // ID returns the random ID of the namespace, which it keeps when it moves.
 func (ns Namespace) ID() string { return ns.moved.ID }
@@ -116,9 +116,8 @@ func (ns Namespace) ID() string { return ns.moved.ID }
 // whole units.
 func (ns Namespace) inUnits() error {
 	switch u := ns.Unit; {
-	case u < 1 || u&(u-1) != 0 || u > nodeCount(ns.Layout):
-		return fault.Invalidf("lease: namespace %q: a unit of %d nodes; it must be a power of two, at most the %d "+
-			"nodes of the layout", ns.Name, u, nodeCount(ns.Layout))
+	case u < 1 || u&(u-1) != 0:
+		return fault.Invalidf("lease: namespace %q: a unit of %d nodes; it must be a power of two", ns.Name, u)
 	case ns.whole(ns.Nodes.From) != ns.Nodes.From || ns.whole(ns.Nodes.Until) != ns.Nodes.Until:
 		return fault.Invalidf("lease: namespace %q: the nodes %d to %d are not whole units of %d nodes: choose a "+
 			"first node that is a multiple of it, and as many nodes", ns.Name, ns.Nodes.From, ns.Nodes.Until-1, u)
