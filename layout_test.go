@@ -90,7 +90,7 @@ func TestLayoutsOfCode(t *testing.T) {
 		"field tick: is 999ns":             func(l *Layout) { l.Tick = 999 },
 		"field epoch: is 2201":             func(l *Layout) { l.Epoch = l.Epoch.AddDate(0, 0, 1) },
 		"field first: is -1":               func(l *Layout) { l.First = -1 },
-		"field last: is -1":                func(l *Layout) { l.Last = -1 },
+		"field last: is -1; ":              func(l *Layout) { l.Last = -1 },
 	} {
 		l := good
 		change(&l)
