@@ -25,6 +25,8 @@ func TestFunctionsOfALayoutBefore(t *testing.T) {
 	ns.record.Key = store.Key{Namespace: "n", Node: store.NamespaceNode}
 	must(ns.write(t.Context(), st))
 	must(Namespaces(st).Veto(t.Context(), "n", 15, ""))
+	st.listErr = errSilent
+	wantErr(t, ns.unmarked(t.Context(), st), errSilent, "vetos that nobody reads")
 }
 
 // The secrets of a layout are those of its leases that go on, of whichever
@@ -100,9 +102,6 @@ func TestUnitIsChanged(t *testing.T) {
 		_, err := op.Change(ctx, "n", s, &NamespaceOptions{Unit: 4, MaxTTL: time.Nanosecond})
 		wantErr(t, err, fault.ErrInvalid, "a longest ttl of a nanosecond")
 	}
-	g.st.listErr = errSilent
-	wantErr(t, errOf(op.Change(ctx, "n", nil, &NamespaceOptions{Unit: 4})), errSilent, "vetos that nobody reads")
-	g.st.listErr = nil
 	writes := 0
 	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 		if writes++; writes > 1 {
