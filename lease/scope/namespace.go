@@ -116,7 +116,7 @@ func (ns Namespace) ID() string { return ns.moved.ID }
 // whole units.
 func (ns Namespace) inUnits() error {
 	switch u := ns.Unit; {
-	case u < 1 || u&(u-1) != 0:
+	case u&(u-1) != 0:
 		return fault.Invalidf("lease: namespace %q: a unit of %d nodes; it must be a power of two", ns.Name, u)
 	case ns.whole(ns.Nodes.From) != ns.Nodes.From || ns.whole(ns.Nodes.Until) != ns.Nodes.Until:
 		return fault.Invalidf("lease: namespace %q: the nodes %d to %d are not whole units of %d nodes: choose a "+
