@@ -56,8 +56,12 @@ func TestWritesThatAreLostAreRepeated(t *testing.T) {
 	st := newShaky()
 	st.fail(first("swap", store.ErrLost), nil)
 	create(t, st, Definition{})
+	id := must(read(t.Context(), st, name)).Moved.ID
 	st.fail(first("swap", store.ErrLost), nil)
 	noError(t, Delete(t.Context(), st, name))
+	if now := must(read(t.Context(), st, name)).Moved.ID; id == "" || now != id {
+		t.Errorf("the ID of the sequence was %q, and is %q", id, now)
+	}
 	if n := st.count("swap"); n != 4 {
 		t.Errorf("%d writes, want 4", n)
 	}

@@ -178,6 +178,12 @@ func TestHeldIsTwoRangesAtMost(t *testing.T) {
 			t.Errorf("%+v: %+v and %+v", c, s.cur.Load().span, s.next)
 		}
 	}
+	p := span{1, 0, 10}.piece(1)
+	for _, left := range []int64{6, 2, 0} { // of the last four there are two
+		if p.takeSome(4); p.left() != left {
+			t.Errorf("%d are left, want %d", p.left(), left)
+		}
+	}
 }
 
 func waiting(s *Sequence) int {
