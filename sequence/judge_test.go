@@ -101,6 +101,7 @@ func TestReadRecordProvesNoLoss(t *testing.T) {
 	before, _ := store.Identity(t.Context(), st, "")
 	st.put(t, was)
 	refused(t, other, ErrRolledBack)
+	refused(t, other, ErrRolledBack)
 	if id, _ := store.Identity(t.Context(), st, ""); id != before {
 		t.Errorf("the store was %q, and is %q", before, id)
 	}

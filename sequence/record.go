@@ -67,10 +67,6 @@ func read(ctx context.Context, st store.Store, name string) (state, error) {
 // checkName refuses names that would be periods of dated sequences
 // (day.20261122).
 func checkName(name string) error {
-	if name == "-" {
-		return fmt.Errorf("sequence %q: paths, shells and programs would misread this name: use another one (%w)",
-			name, lease.ErrInvalid)
-	}
 	if err := store.CheckName(name); err != nil {
 		return fmt.Errorf("sequence %.80q: a name has 1 to 63 letters, digits, '-', '_' and '.' (%w)", name,
 			lease.ErrInvalid)

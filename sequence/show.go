@@ -45,7 +45,7 @@ func List(ctx context.Context, st store.Store) ([]Info, error) {
 	}
 	for _, r := range heads {
 		name, ok := strings.CutPrefix(r.Namespace, "#")
-		if !ok || r.Node != recordNode {
+		if !ok {
 			continue
 		}
 		s, err := decode(name, r)

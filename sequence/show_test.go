@@ -56,7 +56,6 @@ func TestListSequences(t *testing.T) {
 	for _, r := range []store.Record{ // of other programs: a number given by hand, a period
 		{Key: store.Key{Namespace: "b", Node: -2}, Nonce: "x", Data: "7"},
 		{Key: store.Key{Namespace: "#a", Node: 20261122}, Nonce: "x", Data: "7"},
-		{Key: store.Key{Namespace: "#z", Node: 20261122}, Nonce: "x", Data: "7"},
 	} {
 		must(store.Put(t.Context(), st, store.Write{New: r}))
 	}
