@@ -55,7 +55,7 @@ func partOf(s *snowfence.Scheme, gr snowfence.Grant) (spaceKey, part, error) {
 		}
 	}
 	first, last := gr.FirstSeq, gr.LastSeq
-	if first == 0 && last == 0 {
+	if last == 0 { // as first is
 		first, last = l.First, l.Last
 	}
 	l.Cipher = snowfence.Plain

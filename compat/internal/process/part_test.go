@@ -1,6 +1,7 @@
 package process
 
 import (
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -29,8 +30,12 @@ func TestOverlapIsExact(t *testing.T) {
 		_, p, err := partOf(s, gr)
 		noError(t, err)
 		ids := map[snowfence.ID]bool{}
+		first, last := gr.FirstSeq, gr.LastSeq
+		if first == 0 && last == 0 {
+			first, last = l.First, l.Last
+		}
 		for node := range gr.Nodes {
-			for seq := p.region.First; seq <= p.region.Last; seq++ {
+			for seq := first; seq <= last; seq++ {
 				id := must(s.Compose(snowfence.Parts{Tick: 5, Node: gr.Node + node, Sequence: seq}))
 				ids[id] = true
 			}
@@ -47,6 +52,9 @@ func TestOverlapIsExact(t *testing.T) {
 		}
 		if got := a.overlaps(b); got != want {
 			t.Fatalf("%+v and %+v: overlap %v, want %v", a, b, got, want)
+		}
+		if a.same(b) && !maps.Equal(in, also) || !a.same(a) {
+			t.Fatalf("%+v and %+v are the same", a, b)
 		}
 		if want {
 			met++

@@ -62,7 +62,7 @@ var Path = slices.Concat(
 	some("compat/internal/process/handle.go", "Handle.Extend Handle.Close"),
 	some("compat/internal/process/waits.go", "waits.out"),
 	some("compat/internal/process/number.go", "set.bare number.fits"),
-	some("compat/internal/process/part.go", "part.overlaps"),
+	some("compat/internal/process/part.go", "part.overlaps part.same"),
 	some("compat/sonyflake/fence.go", "shows"),
 	some("compat/sonyflake/settings.go", "Settings.machine"),
 	some("compat/randflake/generate.go", "kindOf"),
