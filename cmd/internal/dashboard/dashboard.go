@@ -21,7 +21,7 @@ type Config struct {
 	Service *server.Service
 	Who     server.Identify
 	Refused func(r *http.Request, err error) // is told of requests that failed; may be nil
-	Latency *server.StoreLatency             // of the store; nil means that it is not shown
+	Latency *server.StoreLatency             // of the store
 	Version string
 	Started time.Time    // when it was
 	Ready   func() error // says from memory why requests should go to another server; nil means that it is not shown

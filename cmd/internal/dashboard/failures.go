@@ -64,11 +64,9 @@ func countFailures(s *server.Service, l *server.StoreLatency) (list []failure) {
 	s.Failures(func(wire, kind string, n int64) {
 		list = append(list, failure{Where: wire, Kind: kind, Ours: !slices.Contains(callers, kind), Total: n})
 	})
-	if l != nil {
-		l.Each(func(o server.Op, _ server.LatencyCounts, failed int64) {
-			list = append(list, failure{Where: inStore, Kind: o.Name(), Ours: true, Total: failed})
-		})
-	}
+	l.Each(func(o server.Op, _ server.LatencyCounts, failed int64) {
+		list = append(list, failure{Where: inStore, Kind: o.Name(), Ours: true, Total: failed})
+	})
 	return list
 }
 

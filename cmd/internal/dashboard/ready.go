@@ -31,9 +31,6 @@ func (sm *sampler) judgeReadiness(now time.Time) {
 	if sm.cfg.Ready != nil {
 		sm.unready = sm.cfg.Ready()
 	}
-	if sm.latency == nil {
-		return
-	}
 	switch since, err := sm.latency.Outage(); {
 	case err != nil && !sm.away.Away:
 		sm.away = storeState{Away: true, Since: millis(since), Cause: err.Error()}

@@ -85,10 +85,7 @@ func newSampler(cfg Config) *sampler {
 	sm := &sampler{
 		cfg: cfg, service: cfg.Service, latency: cfg.Latency, rates: map[string]*series{}, now: map[string]spaceState{},
 		next: make(chan struct{}), readGate: make(gate, 1), countGate: make(gate, 1), lastAt: time.Now(),
-		wires: map[server.Wire]*meter{}, store: newMeter(server.LatencyCounts{}), usage: map[string]nodeUsage{},
-	}
-	if sm.latency != nil {
-		sm.store = newMeter(sm.latency.Counts())
+		wires: map[server.Wire]*meter{}, store: newMeter(cfg.Latency.Counts()), usage: map[string]nodeUsage{},
 	}
 	sm.service.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w] = newMeter(c) })
 	return sm
@@ -129,11 +126,7 @@ func (sm *sampler) takeSample(now time.Time) {
 	elapsed := max(now.Sub(sm.lastAt).Seconds(), 0.001)
 	sm.lastAt = now
 	sm.times = appendSample(sm.times, now.UnixMilli())
-	var store server.LatencyCounts
-	if sm.latency != nil {
-		store = sm.latency.Counts()
-	}
-	sm.store.takeSample(store, elapsed)
+	sm.store.takeSample(sm.latency.Counts(), elapsed)
 	sm.failures.takeSample(sm.service, sm.latency, elapsed)
 	sm.judgeReadiness(now)
 	sm.service.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w].takeSample(c, elapsed) })

@@ -61,19 +61,3 @@ func (v *View) card(id snowfence.ID, p snowfence.Parts, now time.Time, notes ...
 	}
 	return c
 }
-
-// Cards returns what Append writes. The first one says whether the change
-// is safe.
-func (p *Proof) Cards(now time.Time) []Card {
-	list := []Card{{Title: p.title()}}
-	if p.Collision == nil {
-		list[0].Rows = p.rows()
-		return list
-	}
-	for _, r := range p.readings() {
-		c := r.view.card(p.Collision.ID, r.parts, now)
-		c.Title, c.Note = r.date, c.Note+": "+c.Title
-		list = append(list, c)
-	}
-	return list
-}

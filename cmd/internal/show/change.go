@@ -231,14 +231,10 @@ func (p *Proof) Append(b []byte, now time.Time) []byte {
 	if p.Collision == nil {
 		return p.rows().Append(b)
 	}
-	for i, r := range p.readings() {
-		if i > 0 {
-			b = append(b, '\n')
-		}
-		b = fmt.Appendf(b, "%s:\n", r.date)
-		b = r.view.AppendPicture(b, p.Collision.ID, r.parts, now)
-	}
-	return b
+	b = fmt.Appendf(b, "as an ID made before %s:\n", p.by.End.Format(time.RFC3339Nano))
+	b = p.by.View.AppendPicture(b, p.Collision.ID, p.Collision.From, now)
+	b = fmt.Appendf(b, "\nas an ID made from %s on:\n", p.New.Begin.Format(time.RFC3339Nano))
+	return p.New.View.AppendPicture(b, p.Collision.ID, p.Collision.To, now)
 }
 
 // title is the findings in a line.
@@ -251,21 +247,6 @@ func (p *Proof) title() string {
 		what = "one of the layouts before it"
 	}
 	return fmt.Sprintf("SAFE: no ID of the new layout from %s on equals %s", p.New.Begin.Format(time.RFC3339Nano), what)
-}
-
-// collisionReading is the ID of a collision, as one of the layouts makes
-// it.
-type collisionReading struct {
-	date  string
-	view  *View
-	parts snowfence.Parts
-}
-
-func (p *Proof) readings() [2]collisionReading {
-	return [2]collisionReading{
-		{"as an ID made before " + p.by.End.Format(time.RFC3339Nano), p.by.View, p.Collision.From},
-		{"as an ID made from " + p.New.Begin.Format(time.RFC3339Nano) + " on", p.New.View, p.Collision.To},
-	}
 }
 
 // rows are the effects of a safe change.
