@@ -23,7 +23,7 @@ type Options struct {
 	Counts int
 
 	// Limit bounds the listed duplicates, steps back and gaps; all are
-	// counted. Zero means 20, negative none.
+	// counted.
 	Limit int
 
 	memory int64 // a test's own bound; 0 means Memory
@@ -34,7 +34,6 @@ type Options struct {
 const Memory = 2 << 30
 
 const (
-	defaultLimit = 20
 	chunkSize    = 1 << 20
 	maxPositions = 16 // of one ID are listed
 )
@@ -56,12 +55,6 @@ type Auditor struct {
 // New starts an audit.
 func New(o Options) (*Auditor, error) {
 	o.memory = cmp.Or(o.memory, Memory)
-	switch {
-	case o.Limit == 0:
-		o.Limit = defaultLimit
-	case o.Limit < 0:
-		o.Limit = 0
-	}
 	a := &Auditor{o: o}
 	if o.Scheme == nil {
 		// Without a layout, IDs are in order as signed numbers are.

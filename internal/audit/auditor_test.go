@@ -15,6 +15,7 @@ import (
 
 func result(t *testing.T, o Options, ids ...snowfence.ID) *Result {
 	t.Helper()
+	o.Limit = 20
 	a := must(New(o))
 	noError(t, a.Add(ids...))
 	return must(a.Result(t.Context()))

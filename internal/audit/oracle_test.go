@@ -131,9 +131,6 @@ func TestAgainstOracle(t *testing.T) {
 				a := must(New(o))
 				addAll(t, a, ids)
 				got := must(a.Result(t.Context()))
-				if o.Limit == 0 {
-					o.Limit = defaultLimit
-				}
 				compare(t, got, ids, a.flip, o)
 			})
 		})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"time"
 
@@ -13,12 +12,6 @@ import (
 
 // New returns a server.
 func New(cfg Config) *Server {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.User == nil {
-		cfg.User = func(net.Conn) *server.Identity { return nil }
-	}
 	s := &Server{
 		Meter: cfg.Service.Meter(server.RESP), cfg: cfg, table: newTable(), startTime: time.Now(),
 		conns: map[*conn]struct{}{}, ln: map[net.Listener]struct{}{},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -52,6 +53,10 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 // has none.
 func bounded(cfg Config) Config {
 	cfg.MaxConns, cfg.Slow = cmp.Or(cfg.MaxConns, 1000), cmp.Or(cfg.Slow, 10*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	if cfg.User == nil {
+		cfg.User = func(net.Conn) *server.Identity { return nil }
+	}
 	return cfg
 }
 

@@ -32,7 +32,7 @@ type Config struct {
 	// rest of a command, or to take its replies.
 	Slow time.Duration
 
-	Logger *slog.Logger // nil means silence
+	Logger *slog.Logger
 }
 
 // Server serves connections. All methods are safe for concurrent use.

@@ -201,9 +201,7 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	if f.limit < 0 {
 		return o, format, errors.New("--limit: give a number from 0 up")
 	}
-	if o.Limit = f.limit; f.limit == 0 {
-		o.Limit = -1
-	}
+	o.Limit = f.limit
 	return o, format, nil
 }
 
