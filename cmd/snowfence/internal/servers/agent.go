@@ -16,6 +16,7 @@ import (
 	"github.com/snowfence/snowfence/remote"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func agentCommand(e *command.Env) *cobra.Command {
@@ -36,6 +37,22 @@ The agent ends when the namespace is changed or deleted: start it again, as syst
 		Example: `  snowfence agent --store https://ids:8443 --token-file token --ready-for jobs
   curl --unix-socket /run/snowfence/agent.sock http://localhost/v1/jobs/next`,
 	}, map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""})
+}
+
+// agentName returns the present name of a flag from its old name for
+// agents.
+func agentName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "server":
+		name = "store"
+	case "namespace":
+		name = "ready-for"
+	case "socket":
+		name = "http"
+	case "redis-socket":
+		name = "resp"
+	}
+	return pflag.NormalizedName(name)
 }
 
 // checkAgent refuses settings that an agent cannot have, and those that

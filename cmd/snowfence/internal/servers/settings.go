@@ -39,6 +39,9 @@ func settingsOf(e *command.Env, args []string, defaults map[string]string) (c se
 // bindSettings makes flags of the settings, with their defaults or with
 // other ones.
 func bindSettings(fs *pflag.FlagSet, c *serve.Config, defaults map[string]string) {
+	if defaults != nil {
+		fs.SetNormalizeFunc(agentName)
+	}
 	quotes := strings.NewReplacer("<", "`", ">", "`")
 	for tag, field := range c.Settings() {
 		name, help := tag.Get("name"), quotes.Replace(tag.Get("help"))
