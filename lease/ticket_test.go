@@ -64,6 +64,7 @@ func TestTicketsAreNotPrinted(t *testing.T) {
 			t.Errorf("%s shows %s", text, secret)
 		}
 	}
+	wantErr(t, errOf(ReadTicket(bare[1:])), ErrInvalid, "a part of a ticket")
 	if b, err := ReadTicket(bare); err != nil || b.Grant != a.Grant || b.Namespace != "n" || b.Label != "remote" {
 		t.Errorf("%+v, %v", b, err)
 	}

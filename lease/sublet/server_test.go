@@ -127,6 +127,8 @@ func TestServer(t *testing.T) {
 		}
 		q := wire.Request{Attempt: try.next()}
 		wantErr(t, errOf(sub.Acquire(t.Context(), "other", q)), lease.ErrInvalid, "of another namespace")
+		found := wire.Request{Attempt: try.next(), Earlier: []string{"lost"}, Known: true}
+		wantErr(t, errOf(sub.Acquire(t.Context(), "default", found)), lease.ErrTaken, "what no earlier attempt got")
 		if after := records(t, st); after[0].Revision > before[0].Revision+1 { // the lessor's own renewal
 			t.Errorf("the store was written %d times", after[0].Revision-before[0].Revision)
 		}
