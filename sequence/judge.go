@@ -21,6 +21,12 @@ func (s *source) rereadUsable(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.mu.Lock()
+		if now.counter.Revision < s.unused { // perhaps only after the confirmation that it found
+			s.least.raise(now.Confirmed + 1)
+		}
+		s.unused = 0
+		s.mu.Unlock()
 		back := s.wentBack(now)
 		if back {
 			if now.told, err = s.requireConfirmation(ctx, now.counter.Revision, now.told); err != nil {

@@ -24,6 +24,7 @@ type source struct {
 	last      store.Record // as the last take left it
 	lastTaken int64        // end of the last take
 	proof     int64        // revision of the last take; lower after its loss was told
+	unused    int64        // revision of a take whose definition is not known; else 0
 
 	least *highest // the confirmation that the definition must have, of all periods
 }
@@ -132,11 +133,12 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	if k.record, err = s.kind.confirmTake(ctx, r, told); err == nil {
 		err = s.checkRecord(ctx, k, back)
 	}
-	if err != nil {
-		return span{}, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.unused = 0; err != nil {
+		s.unused = r.Revision
+		return span{}, err
+	}
 	s.lastState = k
 	if r.From == r.PrevUntil {
 		return span{}, k.endError()
