@@ -193,8 +193,8 @@ func TestPeriodThatWentBackStopsWhatOthersTook(t *testing.T) {
 	}
 }
 
-// A take came after a confirmation that it did not know yet. Then the record
-// went back: that confirmation does not make up for it, a later one does.
+// A take came after a confirmation that it did not know yet. Then the
+// record went back: a later confirmation is needed.
 func TestTakeThatIsLostAfterAConfirmation(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	j.takes(j.s, "20261122-001")
