@@ -8,7 +8,7 @@ package draw
 
 import (
 	"fmt"
-	"math/bits"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -76,23 +76,8 @@ func (t *T) within(low int64, span uint64) int64 {
 // Int is Range for an int.
 func (t *T) Int(low, high int) int { return int(t.Range(int64(low), int64(high))) }
 
-// Word draws 64 bits: short numbers, long numbers, and numbers with few
-// ones or few zeros.
-func (t *T) Word() uint64 {
-	v := t.Uint64() >> t.IntN(64)
-	switch t.IntN(4) {
-	case 0:
-		v &= t.Uint64() & t.Uint64()
-	case 1:
-		v = ^v
-	case 2:
-		v = bits.Reverse64(v)
-	}
-	return v
-}
-
-// Float draws evenly from low to high.
-func (t *T) Float(low, high float64) float64 { return low + t.Float64()*(high-low) }
+// Word draws 64 bits, as Range draws a number.
+func (t *T) Word() uint64 { return uint64(t.Range(math.MinInt64, math.MaxInt64)) }
 
 // Bytes draws low to high bytes.
 func (t *T) Bytes(low, high int) []byte {

@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Service *server.Service
 	Who     server.Identify
-	Refused func(r *http.Request, err error) // is told of requests that failed; may be nil
+	Refused func(r *http.Request, err error) // is told of requests that failed
 	Latency *server.StoreLatency             // of the store
 	Version string
 	Started time.Time    // when it was
@@ -52,9 +52,7 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 			setSecurityHeaders(w.Header())
 			w.Header().Set("Cache-Control", "no-store")
 			if err := serve(w, r); err != nil {
-				if cfg.Refused != nil {
-					cfg.Refused(r, err)
-				}
+				cfg.Refused(r, err)
 				rest.Problem(w, err)
 			}
 		})

@@ -57,7 +57,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 	mux := http.NewServeMux()
 	b.d = Mount(mux, Config{
 		Service: b.service, Who: who, Latency: latency, Version: "test",
-		Streaming: func(h http.Handler) http.Handler { return h },
+		Streaming: func(h http.Handler) http.Handler { return h }, Refused: func(*http.Request, error) {},
 	})
 	b.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {

@@ -81,7 +81,7 @@ func TestNothingSecret(t *testing.T) {
 	mux := http.NewServeMux()
 	d := Mount(mux, Config{
 		Service: service, Latency: latency, Version: "test",
-		Streaming: func(h http.Handler) http.Handler { return h },
+		Streaming: func(h http.Handler) http.Handler { return h }, Refused: func(*http.Request, error) {},
 		Who: func(r *http.Request) (*server.Identity, error) {
 			return auth.Identify(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		},

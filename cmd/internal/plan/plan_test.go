@@ -49,18 +49,19 @@ func TestDigits(t *testing.T) {
 // of no tick does.
 func TestProposalsMeetTheNeed(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
+		power := func(low, high float64) float64 { return math.Exp2(low + t.Float64()*(high-low)) }
 		n := Need{
-			Rate:   math.Exp2(t.Float(-10, 59.7)),
-			Nodes:  uint64(math.Exp2(t.Float(0, 62))),
-			Years:  math.Exp2(t.Float(-40, 12.7)),
+			Rate:   power(-10, 59.7),
+			Nodes:  uint64(power(0, 62)),
+			Years:  power(-40, 12.7),
 			JSSafe: t.Bool(),
 			Epoch:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		}
-		if n.Datacenters = uint64(math.Exp2(t.Float(-4, 8))); n.Datacenters > n.Nodes {
+		if n.Datacenters = uint64(power(-4, 8)); n.Datacenters > n.Nodes {
 			n.Datacenters = n.Nodes
 		}
-		n.Scatter = uint64(math.Exp2(max(t.Float(-8, 12), 0)))
-		n.Tags = uint64(math.Exp2(max(t.Float(-10, 20), 0)))
+		n.Scatter = uint64(max(power(-8, 12), 1))
+		n.Tags = uint64(max(power(-10, 20), 1))
 		tests.NoError(t, n.Check())
 		proposals, refusals := Propose(n)
 		if len(proposals)+len(refusals) == 0 {
