@@ -85,6 +85,8 @@ func TestServer(t *testing.T) {
 		unit, seen := l.Status().Grant, map[int64]bool{}
 		var try attempts
 		var tickets []wire.Lease
+		found := wire.Request{Attempt: try.next(), Earlier: []string{try.next()}, Known: true}
+		wantErr(t, errOf(sub.Acquire(t.Context(), "default", found)), lease.ErrTaken, "what no earlier attempt got")
 		for range 4 {
 			q := wire.Request{Attempt: try.next(), TTL: time.Minute, Label: "x"}
 			a := must(sub.Acquire(t.Context(), "default", q))
@@ -127,8 +129,6 @@ func TestServer(t *testing.T) {
 		}
 		q := wire.Request{Attempt: try.next()}
 		wantErr(t, errOf(sub.Acquire(t.Context(), "other", q)), lease.ErrInvalid, "of another namespace")
-		found := wire.Request{Attempt: try.next(), Earlier: []string{"lost"}, Known: true}
-		wantErr(t, errOf(sub.Acquire(t.Context(), "default", found)), lease.ErrTaken, "what no earlier attempt got")
 		if after := records(t, st); after[0].Revision > before[0].Revision+1 { // the lessor's own renewal
 			t.Errorf("the store was written %d times", after[0].Revision-before[0].Revision)
 		}
