@@ -364,6 +364,3 @@ var wantErr = tests.WantErr
 
 // fails reports a call without an error.
 var fails = tests.Fails
-
-// got returns the records of an answer that has to come.
-func got[T any](v T, _ store.Reply, err error) T { return must(v, err) }
