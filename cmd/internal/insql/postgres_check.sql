@@ -17,7 +17,8 @@ BEGIN
       fits := false;
     END;
     IF NOT fits THEN
-      RAISE 'snowfence: the column % of % is narrower than an ID: first ALTER COLUMN … TYPE bigint', c.attname, c.relation;
+      RAISE 'snowfence: the column % of % is narrower than an ID: first ALTER TABLE % ALTER COLUMN % TYPE bigint USING %::bigint',
+        c.attname, c.relation, c.relation, pg_catalog.quote_ident(c.attname), pg_catalog.quote_ident(c.attname);
     END IF;
   END LOOP;
 END

@@ -176,7 +176,7 @@ func (b base) narrowColumns() {
 	} {
 		b.do(append([]string{"DROP TABLE IF EXISTS item, orders"}, tables...)...)
 		_, err := b.convert()
-		b.failing(err, "first ALTER COLUMN … TYPE bigint")
+		b.failing(err, "TYPE bigint USING")
 	}
 	b.do("DROP TABLE item, orders", "CREATE TABLE orders (id bigserial, shop int, PRIMARY KEY (shop, id))",
 		"CREATE TABLE item (shop int, number bigint, FOREIGN KEY (shop, number) REFERENCES orders)", b.text)
