@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowfence/snowfence/lease/internal/answer"
-
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -111,6 +110,9 @@ func (c *guestClaim) ended() {
 
 // GiveBack implements [Claim]. A call without an answer is settled first,
 // because the node is ours if it worked.
+//
+// Invariant: if an earlier attempt may have got the node, its ticks stay
+// spent: a copy of this holder may have the answer, and use them.
 func (c *guestClaim) GiveBack(ctx context.Context, o *Owed) error {
 	if c.Copied() {
 		return nil
@@ -131,7 +133,7 @@ func (c *guestClaim) GiveBack(ctx context.Context, o *Owed) error {
 		return nil
 	}
 	used := int64(-1)
-	if o != nil && o.Node == c.grant.Node && o.From == c.grant.From {
+	if c.fresh && o != nil && o.Node == c.grant.Node && o.From == c.grant.From {
 		used = o.Used
 	}
 	err := c.server.Release(ctx, c.ticket, used)

@@ -144,14 +144,9 @@ func (c *guestClaim) ask(ctx context.Context) (none snowfence.Grant, err error) 
 	return a.Grant, nil
 }
 
-// refuse gives a grant back without its use. If an earlier attempt may have
-// got it, its ticks stay spent: a copy of this holder may have the answer,
-// and use them.
+// refuse gives a grant back without its use.
 func (c *guestClaim) refuse(ctx context.Context) error {
 	c.refused = true
-	if !c.fresh {
-		return c.GiveBack(ctx, nil)
-	}
 	return c.GiveBack(ctx, &Owed{c.grant.Node, c.grant.From, c.grant.From})
 }
 
