@@ -18,7 +18,7 @@ import (
 
 type auditFlags struct {
 	layout, from, column, field string
-	json, guess                 bool
+	json, guess, nodes          bool
 	limit                       int
 	secret                      command.SecretFlag
 	numbers                     gapsFlags
@@ -62,6 +62,7 @@ the rest goes on.`,
 	fs.StringVar(&f.field, "field", "", "`name` of the field of JSON lines")
 	fs.BoolVar(&f.json, "json", false, "the result as one JSON object")
 	fs.BoolVar(&f.guess, "guess", false, "say which layouts the IDs can have, the likeliest first, and why")
+	fs.BoolVar(&f.nodes, "nodes", false, "list all nodes")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates and gaps")
 	f.secret.Register(fs)
 	f.numbers.register(cmd)
@@ -163,7 +164,7 @@ func runAudit(
 		r := newGapsReport(result, n, in.bad)
 		return codeOf(r.write(out, f.json), r.finding(), in.bad)
 	}
-	r := &auditReport{result: result, view: v, bad: in.bad, guess: guess}
+	r := &auditReport{result: result, view: v, bad: in.bad, guess: guess, nodes: f.nodes}
 	if f.json {
 		err = command.WriteJSON(out, struct {
 			*audit.Result

@@ -49,7 +49,7 @@ type numbering struct {
 func numberingOf(e *command.Env, cmd *cobra.Command, f *gapsFlags) (*numbering, error) {
 	given := func(flag string) bool { return command.Given(cmd, flag) }
 	ofNumbers := command.FirstGiven(cmd, "start", "step", "pattern", "sequence")
-	ofIDs := command.FirstGiven(cmd, "layout", "namespace", "from", "guess", "secret-file")
+	ofIDs := command.FirstGiven(cmd, "layout", "namespace", "from", "guess", "nodes", "secret-file")
 	switch {
 	case !f.gaps && ofNumbers != "":
 		return nil, command.Usagef("--%s is for the numbers of a sequence: add --gaps", ofNumbers)

@@ -3,6 +3,7 @@ package plans
 import (
 	"bufio"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -16,6 +17,7 @@ type auditReport struct {
 	view   *show.View // nil without a layout
 	bad    int64
 	guess  *show.Evidence // nil without --guess
+	nodes  bool           // list all
 }
 
 // writeText writes the findings for people. A failure to write shows when
@@ -24,6 +26,13 @@ func (r *auditReport) writeText(out *bufio.Writer) {
 	_, _ = out.Write(r.rows().Append(nil))
 	list := r.duplicates()
 	table{"duplicates", list, r.result.Duplicates.IDs - int64(len(list))}.write(out)
+	if f := r.result.Fields; r.nodes && f != nil {
+		var nodes [][]string
+		for _, n := range f.Nodes.List {
+			nodes = append(nodes, []string{strconv.FormatInt(n.Node, 10), show.Plural(n.Count, "ID")})
+		}
+		table{"nodes", nodes, 0}.write(out)
+	}
 }
 
 // duplicates are the listed duplicates, for people.
