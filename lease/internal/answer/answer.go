@@ -1,5 +1,5 @@
 // Package answer has the answers of a store with their moments. They show
-// whether this machine's clock is right, and which server wrote.
+// whether this machine's clock is right.
 package answer
 
 import (
@@ -41,7 +41,8 @@ func Swap(
 }
 
 // Clock returns the time of a clock. It is [fault.ErrSkew] if the store's
-// clock disagreed with it. Since the answer both went by the world's pace.
+// clock disagrees with it. It takes both to have gone by the world's pace
+// since the answer.
 func (a Answer) Clock(w world.World, read func() time.Time, skew time.Duration) (time.Time, error) {
 	at := w.Now()
 	now := read()

@@ -85,7 +85,7 @@ func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
 			return now, nil
 		}
 	}
-	if err := c.ask(ctx); err != nil {
+	if _, err := c.ask(ctx); err != nil {
 		return time.Time{}, fmt.Errorf("lease: asking the store for its time: %w", err)
 	}
 	now, err := c.last.Clock(c.World, c.Now, c.MaxSkew)
@@ -100,11 +100,13 @@ func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
 	return wall, nil
 }
 
-// ask asks the store for its identity and its time.
-func (c *storeClaim) ask(ctx context.Context) error {
-	_, a, err := answer.Read(ctx, c.st, c.namespaceKey())
-	if err == nil {
-		c.last = &a
+// ask asks the store for its identity and its time, with the record of the
+// namespace.
+func (c *storeClaim) ask(ctx context.Context) (store.Record, error) {
+	rs, a, err := answer.Read(ctx, c.st, c.namespaceKey())
+	if err != nil {
+		return store.Record{}, err
 	}
-	return err
+	c.last = &a
+	return rs[0], nil
 }

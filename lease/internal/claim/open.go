@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowfence/snowfence/lease/internal/answer"
-
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/scope"
@@ -92,12 +90,11 @@ func (c *storeClaim) register(ctx context.Context) error {
 
 // readNamespace reads the namespace of the claim.
 func (c *storeClaim) readNamespace(ctx context.Context) (scope.Namespace, error) {
-	rs, a, err := answer.Read(ctx, c.st, c.namespaceKey())
+	r, err := c.ask(ctx)
 	if err != nil {
 		return scope.Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", c.Name, err)
 	}
-	c.last = &a
-	return scope.ReadNamespace(c.st, rs[0])
+	return scope.ReadNamespace(c.st, r)
 }
 
 // create makes the namespace if it is missing, and the options say so.

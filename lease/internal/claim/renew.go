@@ -104,13 +104,11 @@ func (c *storeClaim) nonce() string {
 
 // swap writes the records of a hold, and remembers the acknowledged ones.
 // It returns how many were lost, and why it does not know about the others.
-// A store may read the namespace in the same round trip.
+// A store may read the namespace in the same round trip: that counts with
+// the acknowledgement.
 func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (gone int, unknown error) {
 	errs, rs, a := answer.Swap(ctx, c.st, writes, c.namespaceKey())
 	h.replied, h.namespace = a.Reply, nil
-	if len(rs) == 1 {
-		h.namespace, c.last = &rs[0], &a
-	}
 	for i, err := range errs {
 		switch {
 		case err == nil:
@@ -120,6 +118,9 @@ func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (g
 		default:
 			unknown = err
 		}
+	}
+	if len(rs) == 1 && unknown == nil {
+		h.namespace, c.last = &rs[0], &a
 	}
 	return gone, unknown
 }

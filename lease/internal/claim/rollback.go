@@ -145,7 +145,7 @@ func (c *storeClaim) changeIdentity(ctx context.Context, was string) (id string,
 	if err := c.st.Suspect(ctx, was); err != nil {
 		return "", fmt.Errorf("lease: giving the store another identity: %w", err)
 	}
-	if err := c.ask(ctx); err != nil { // the answer of before is old
+	if _, err := c.ask(ctx); err != nil { // the answer of before is old
 		return "", fmt.Errorf("lease: reading the store's identity: %w", err)
 	}
 	return c.last.Identity, nil
