@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -32,7 +33,8 @@ const inside = "SNOWFENCE_FAULTS_INSIDE"
 // TestMain runs the tests in a mount namespace of their own, where they may
 // mount small file systems to fill up, also for a user who is not root; and
 // nothing is left mounted when they end, however they end. Most tests wait
-// for most of their time, hence many at once.
+// for most of their time, hence many at once: as many as the processors
+// carry, for the stand-ins of S3 and DynamoDB are in this process.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv(inside) == "" {
@@ -40,7 +42,11 @@ func TestMain(m *testing.M) {
 			os.Exit(code)
 		} // without one the tests that mount say what is missing
 	}
-	if err := flag.Set("test.parallel", "16"); err != nil {
+	many := 16
+	if *long {
+		many = min(many, 4*runtime.NumCPU())
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(many)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
