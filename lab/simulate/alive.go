@@ -90,12 +90,17 @@ func (s *sim) checkProgress() {
 	}
 }
 
-// mayStarve reports whether two slots have the same node by configuration,
-// or others may have all nodes of the lessors. A lessor needs no grant
-// before a request for a node.
+// mayStarve reports whether two slots, or a process and a copy of its
+// machine, have the same node by configuration, or others may have all
+// nodes of the lessors. A lessor needs no grant before a request for a node.
 func (s *sim) mayStarve(sl *slot) bool {
 	if sl.role != direct {
 		return true
+	}
+	for _, p := range s.procs {
+		if sl.node != nil && p.slot == sl && p != sl.process && !p.dead {
+			return true
+		}
 	}
 	for _, o := range s.slots {
 		if o != sl && o.node != nil && sl.node != nil && *o.node == *sl.node {
