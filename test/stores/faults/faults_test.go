@@ -131,8 +131,7 @@ var faults = []fault{
 	},
 	{
 		// which take room ahead of time
-		name: "the disk is full", fits: hasDisk, stops: true, calm: []string{"MariaDB", "etcd"},
-		slow:  []string{"PostgreSQL"},
+		name: "the disk is full", fits: hasDisk, stops: true, calm: []string{"MariaDB", "PostgreSQL", "etcd"},
 		words: regexp.MustCompile(`\bfull\b|[Nn]o space|refused|EOF|closed`),
 		begin: func(t testing.TB, sc *scene) func() {
 			if sc.empty != nil {

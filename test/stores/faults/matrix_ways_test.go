@@ -277,10 +277,15 @@ func mariadb(t testing.TB, settings ...string) (*servers.MariaDB, string, string
 	return m, name, m.URL(name)
 }
 
+// otherSecond ends in another second: MariaDB knows no more of when a table
+// was made.
+const otherSecond = "DO SLEEP(1)"
+
 func mariadbDump(before string, args ...string) beginning {
 	return func(t testing.TB) (string, func() func()) {
 		m, name, url := mariadb(t)
 		return url, func() func() {
+			m.SQL(t, name, otherSecond)
 			dump := m.Dump(t, name, args...)
 			return func() {
 				m.SQL(t, name, before)
@@ -294,7 +299,7 @@ func mariadbSQL(save, back string) beginning {
 	return func(t testing.TB) (string, func() func()) {
 		m, name, url := mariadb(t)
 		return url, func() func() {
-			m.SQL(t, name, save)
+			m.SQL(t, name, otherSecond+"; "+save)
 			return func() { m.SQL(t, name, back) }
 		}
 	}

@@ -161,11 +161,8 @@ type fault struct {
 	stops bool           // the store is out of reach, so that generation must stop, at what was acknowledged
 	calm  []string       // kinds of stores that have means to go on for so long, so that it may go on there
 	words *regexp.Regexp // in what a user reads; nil when there is nothing to say
-	// kinds of stores where generation stops after half a minute or so,
-	// which only the long run waits for
-	slow  []string
-	holds time.Duration // how long it lasts after it was felt by all
-	long  bool          // only in the long run
+	holds time.Duration  // how long it lasts after it was felt by all
+	long  bool           // only in the long run
 }
 
 // suffer causes a fault and ends it when the workers have felt it: they
@@ -176,7 +173,7 @@ func (sc *scene) suffer(t *testing.T, f fault) {
 		before[w] = w.mark()
 	}
 	start := time.Now()
-	stops := f.stops && !slices.Contains(f.calm, sc.kind) && (*long || !slices.Contains(f.slow, sc.kind))
+	stops := f.stops && !slices.Contains(f.calm, sc.kind)
 	end := f.begin(t, sc)
 	if end == nil {
 		end = func() {}
