@@ -31,7 +31,7 @@ h.records[i].Nonce = seen[i].Nonce
 		swap("gone++", "h.records[i] = writes[i].New")).seeds(200, ""),
 	m("store: a lost swap seals at once", "lease.Lease.sealIfLost", "",
 		swap("if seal != nil { seal() }", "_ = seal")).seeds(200, ""),
-	m("store: what was adopted is used only after a swap on top of it", "lease/internal/claim.storeClaim.renew", "",
+	m("store: what was adopted is used only after a swap on top of it", "lease/internal/claim.storeClaim.proceed", "",
 		inText(`		if err := c.resolve(ctx); err != nil {
 			return none, err
 		}
@@ -41,10 +41,10 @@ h.records[i].Nonce = seen[i].Nonce
 		return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.records[0].Until, Nodes: int64(len(h.records))}, nil
 `)).seeds(200, ""),
 	m("store: until is written before it is used", "lease/internal/claim.storeClaim.renew", "",
-		swap("err != nil (5)", "isLost(err)")).seeds(200, ""),
+		swap("err != nil", "IsLost(err)")).seeds(200, ""),
 	m("store: the namespace is read after the swap", "lease/internal/claim.storeClaim.renew", "",
-		swap("return c.confirm(ctx, until, now)", "return snowfence.Grant{Node: h.records[0].Node, From: h.from, "+
-			"Until: until, Nodes: int64(len(h.records))}, nil")).seeds(200, ""),
+		swap("return c.confirm(ctx, until, now)", "return snowfence.Grant{Node: records[0].Node, From: from, "+
+			"Until: until, Nodes: int64(len(records))}, nil")).seeds(200, ""),
 	m("store: a new layout begins above the floors", "lease/scope.highest", "",
 		swap("max(top, r.Until)", "max(top, r.From)")).seeds(200, ""),
 	m("store: the layouts before the last count in a proof", "lease/scope.Namespace.add", "",
@@ -81,7 +81,7 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 		inText("ns.above(ns.Layout, now)", "ns.Layout.TickOf(now)"),
 		also("lease/scope.Namespace.Raise", drop("ns.Floor = max(ns.Floor, reached)"))).seeds(200, ""),
 	m("store: an acquisition in doubt is settled first", "lease/internal/claim.storeClaim.proceed", "",
-		swap("c.settleAcquire", "c.renew")).seeds(200, ""),
+		swap("h.pending", "false")).seeds(200, ""),
 	m("store: a block is lost with each of its nodes", "lease/internal/claim.storeClaim.write", "",
 		before("case gone > 0 &&", "case gone > 0 && gone < len(records):")).seeds(200, ""),
 }

@@ -152,7 +152,7 @@ func (b *Backfill) readCounts(
 		last = len(all)
 		all = append(all, seen.record.Key)
 	}
-	rs, a, err := answer.Read(ctx, b.st, all...)
+	rs, a, err := answer.Read(ctx, world.From(ctx), b.st, all...)
 	if err != nil {
 		return fail(fmt.Errorf("lease: reading namespace %q: %w", b.name, err))
 	}

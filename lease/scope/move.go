@@ -31,7 +31,7 @@ func Move(ctx context.Context, name string, from, to store.Place) error {
 			return r, err
 		}
 		if ns.Identity != was { // it lost grants, and no program has raised the floor yet
-			_, a, err := answer.Read(ctx, from, head)
+			_, a, err := answer.Read(ctx, world.From(ctx), from, head)
 			if err != nil {
 				return r, fmt.Errorf("%s: asking for its time: %w", from.Name, err)
 			}

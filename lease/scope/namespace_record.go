@@ -32,7 +32,7 @@ func readNamespace(ctx context.Context, st store.Store, name string) (Namespace,
 	if err := fault.CheckName(name); err != nil {
 		return Namespace{}, answer.Answer{}, err
 	}
-	rs, a, err := answer.Read(ctx, st, store.Key{Namespace: name, Node: store.NamespaceNode})
+	rs, a, err := answer.Read(ctx, world.From(ctx), st, store.Key{Namespace: name, Node: store.NamespaceNode})
 	if err != nil {
 		return Namespace{}, a, fmt.Errorf("lease: reading namespace %q: %w", name, err)
 	}

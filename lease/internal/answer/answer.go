@@ -20,8 +20,9 @@ type Answer struct {
 }
 
 // Read reads records of a namespace.
-func Read(ctx context.Context, st store.Store, keys ...store.Key) (rs []store.Record, a Answer, err error) {
-	w := world.From(ctx)
+func Read(
+	ctx context.Context, w world.World, st store.Store, keys ...store.Key,
+) (rs []store.Record, a Answer, err error) {
 	a.asked = w.Now()
 	rs, a.Reply, err = st.Get(ctx, keys)
 	a.came = w.Now()
@@ -31,9 +32,8 @@ func Read(ctx context.Context, st store.Store, keys ...store.Key) (rs []store.Re
 // Swap writes records of a namespace, and reads others after them if the
 // store can do it in the same round trip; else rs is nil.
 func Swap(
-	ctx context.Context, st store.Store, writes []store.Write, then ...store.Key,
+	ctx context.Context, w world.World, st store.Store, writes []store.Write, then ...store.Key,
 ) (errs []error, rs []store.Record, a Answer) {
-	w := world.From(ctx)
 	a.asked = w.Now()
 	errs, rs, a.Reply = st.Swap(ctx, writes, then...)
 	a.came = w.Now()

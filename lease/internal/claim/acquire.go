@@ -24,14 +24,45 @@ func (c *storeClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 // proceed takes the next step: it acquires, settles an acquisition, or
 // renews. A lease with an earlier grant takes no node over, or two leases
 // would do so for ever.
-func (c *storeClaim) proceed(ctx context.Context) (snowfence.Grant, error) {
+func (c *storeClaim) proceed(ctx context.Context) (none snowfence.Grant, _ error) {
+	h := c.held
 	switch {
-	case c.held == nil:
+	case h == nil:
 		return c.acquire(ctx, c.lastBlock != nil || c.onlyFree)
-	case c.held.pending:
+	case h.pending:
 		return c.settleAcquire(ctx)
 	}
-	return c.renew(ctx)
+	now, err := c.clock(ctx)
+	if err != nil {
+		return none, err
+	}
+	if len(h.unanswered) > 0 {
+		if err := c.resolve(ctx); err != nil {
+			return none, err
+		}
+	}
+	if c.Ticks.lapsed(h.records, now) {
+		return c.beginAnew(ctx, now)
+	}
+	return c.renew(ctx, h.records, h.from, c.Ticks.renewal(h.records, now), now)
+}
+
+// beginAnew renews the hold with a grant that leaves out the ticks since
+// the last one, which ended more than a ttl ago.
+func (c *storeClaim) beginAnew(ctx context.Context, now time.Time) (none snowfence.Grant, _ error) {
+	ns, err := c.usable(ctx)
+	if err != nil {
+		return none, err
+	}
+	from, until, err := c.Ticks.grant(ns, c.held.records, now)
+	if err != nil {
+		return none, err
+	}
+	records := make([]store.Record, len(c.held.records))
+	for i, r := range c.held.records {
+		records[i] = granted(ns, r, from, until)
+	}
+	return c.renew(ctx, records, from, until, now)
 }
 
 // acquire gets a grant of another node, or a later one of the same node.
@@ -219,5 +250,5 @@ func (c *storeClaim) settleAcquire(ctx context.Context) (none snowfence.Grant, _
 		}
 	}
 	h.records, h.pending = stored, false
-	return c.renew(ctx)
+	return c.proceed(ctx)
 }

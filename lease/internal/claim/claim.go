@@ -56,9 +56,11 @@ type Owed struct {
 	Used       int64
 }
 
-// storeClaim is a claim over a store.
-// docs/prove/argument.md follows its rules through the files: grant.go,
-// acquire.go, renew.go, lost.go, rollback.go, release.go.
+// storeClaim is a claim over a store. proceed looks at the clock and settles
+// writes without an answer. Then renew writes the records, reads the
+// namespace, and confirms the grant. docs/prove/argument.md follows the
+// rules through the files: grant.go, acquire.go, renew.go, lost.go,
+// rollback.go, release.go.
 type storeClaim struct {
 	*Setup
 	st       store.Store

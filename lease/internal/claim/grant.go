@@ -1,12 +1,9 @@
 package claim
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/snowfence/snowfence/lease/internal/answer"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/scope"
@@ -74,39 +71,4 @@ func granted(ns scope.Namespace, r store.Record, from, until int64) store.Record
 // longest ttl of the namespace ahead, rounded up by two ticks.
 func (t Ticks) reach(ns scope.Namespace, now time.Time) int64 {
 	return max(t.Layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
-}
-
-// clock returns the time for leasing ticks. It is [fault.ErrSkew] if the
-// clock and the store's differ by more than allowed: by the last answer,
-// and by another one before it says so, because time may have stood still.
-func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
-	if c.last != nil {
-		if now, err := c.last.Clock(c.World, c.Now, c.MaxSkew); err == nil {
-			return now, nil
-		}
-	}
-	if _, err := c.ask(ctx); err != nil {
-		return time.Time{}, fmt.Errorf("lease: asking the store for its time: %w", err)
-	}
-	now, err := c.last.Clock(c.World, c.Now, c.MaxSkew)
-	if err == nil {
-		return now, nil
-	}
-	wall, wrong := c.last.Clock(c.World, c.Clock.Wall, c.MaxSkew)
-	if wrong != nil {
-		return now, err
-	}
-	c.correct(now.Sub(wall))
-	return wall, nil
-}
-
-// ask asks the store for its identity and its time, with the record of the
-// namespace.
-func (c *storeClaim) ask(ctx context.Context) (store.Record, error) {
-	rs, a, err := answer.Read(ctx, c.st, c.namespaceKey())
-	if err != nil {
-		return store.Record{}, err
-	}
-	c.last = &a
-	return rs[0], nil
 }

@@ -20,7 +20,7 @@ func TestIdentityOfFewerSources(t *testing.T) {
 			t.Errorf("the namespace has seen %q in generation %d, not %q", ns.Identity, ns.Generation, want)
 		}
 	}
-	_, renewed := g.c.renew(t.Context())
+	_, renewed := g.c.proceed(t.Context())
 	_, used := g.c.usable(t.Context())
 	raised := g.c.raiseFloor(t.Context(), never)
 	_, restored := scope.Namespaces(storage{g.play}).Restored(t.Context(), "n")
@@ -35,15 +35,15 @@ func TestIdentityOfFewerSources(t *testing.T) {
 	}
 	must(scope.Namespaces(storage{g.play}).Confirm(t.Context(), "n"))
 	is("s:-:2")
-	g.must(second(g.c.renew(t.Context())))
+	g.must(second(g.c.proceed(t.Context())))
 	g.id = "s:1:2"
-	g.must(second(g.c.renew(t.Context())))
+	g.must(second(g.c.proceed(t.Context())))
 	is("s:1:2")
 	g.rename(func(ns *scope.Namespace) { ns.Identity = "s:1:-" })
 	g.must(second(g.c.usable(t.Context())))
 	is("s:1:2")
 	g.id = "s:1:3"
-	if _, err := g.c.renew(t.Context()); !IsLost(err) || g.c.suspect == nil {
+	if _, err := g.c.proceed(t.Context()); !IsLost(err) || g.c.suspect == nil {
 		t.Errorf("another store: %v", err)
 	}
 }

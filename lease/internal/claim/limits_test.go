@@ -52,31 +52,31 @@ func TestConfirmedReach(t *testing.T) {
 		t.Fatalf("granted %d to %d, not nothing from %d on", grant.From, grant.Until, from)
 	}
 	g.now = g.now.Add(45*time.Second - 2*time.Millisecond)
-	grant, err = g.c.renew(t.Context())
+	grant, err = g.c.proceed(t.Context())
 	g.must(err)
 	if grant.Until != grant.From {
 		t.Errorf("a millisecond early: %+v", grant)
 	}
 	g.now = g.now.Add(time.Millisecond)
-	grant, err = g.c.renew(t.Context())
+	grant, err = g.c.proceed(t.Context())
 	g.must(err)
 	if grant.Until != grant.From+1 {
 		t.Errorf("in time: %+v", grant)
 	}
 	g.now = g.now.Add(10 * time.Second)
-	grant, err = g.c.renew(t.Context())
+	grant, err = g.c.proceed(t.Context())
 	g.must(err)
 	before := grant
 	g.rename(func(ns *scope.Namespace) {
 		ns.MaxTTL, ns.MaxSkew = time.Second, time.Second
 	})
-	grant, err = g.c.renew(t.Context())
+	grant, err = g.c.proceed(t.Context())
 	g.must(err)
 	if grant != before {
 		t.Errorf("%+v became %+v", before, grant)
 	}
 	g.now = g.now.Add(10 * time.Second)
-	grant, err = g.c.renew(t.Context())
+	grant, err = g.c.proceed(t.Context())
 	g.must(err)
 	if want := max(before.Until, g.tick(time.Second)+2); grant.Until != want {
 		t.Errorf("%d after the ttl was lowered, not %d", grant.Until, want)

@@ -1,12 +1,10 @@
 package claim
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/fault"
@@ -88,15 +86,6 @@ func (c *storeClaim) register(ctx context.Context) error {
 	return err
 }
 
-// readNamespace reads the namespace of the claim.
-func (c *storeClaim) readNamespace(ctx context.Context) (scope.Namespace, error) {
-	r, err := c.ask(ctx)
-	if err != nil {
-		return scope.Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", c.Name, err)
-	}
-	return scope.ReadNamespace(c.st, r)
-}
-
 // create makes the namespace if it is missing, and the options say so.
 func (c *storeClaim) create(ctx context.Context) error {
 	if !c.Create {
@@ -107,60 +96,4 @@ func (c *storeClaim) create(ctx context.Context) error {
 		_, err = scope.Namespaces(c.st).Create(ctx, c.Name, c.Scheme, c.creation())
 	}
 	return err
-}
-
-// usable returns the namespace if it gives grants to this lease. If its
-// store was moved, usable raises the floor.
-func (c *storeClaim) usable(ctx context.Context) (scope.Namespace, error) {
-	for {
-		ns, a, err := scope.Namespaces(c.st).Admit(ctx, c.Name, c.Scheme, c.fits)
-		if err != nil {
-			return ns, err
-		}
-		if c.last = &a; a.Identity == ns.Identity {
-			return ns, nil
-		}
-		c.Report(Replaced, nil, "was", ns.Identity, "is", a.Identity)
-		if err := c.raiseFloor(ctx, func(ns scope.Namespace, id string) bool { return ns.Identity == id }); err != nil {
-			return scope.Namespace{}, err
-		}
-	}
-}
-
-// fits settles the settings, and is an error if the namespace does not have
-// such nodes.
-func (c *storeClaim) fits(ns scope.Namespace) error {
-	if err := c.fillSettings(ns); err != nil {
-		return err
-	}
-	if c.unit != ns.Unit {
-		return fmt.Errorf("lease: namespace %q: %w: it has a unit of %d nodes now, no longer %d: open the lease again",
-			c.Name, fault.ErrMismatch, ns.Unit, c.unit)
-	}
-	if n := c.Node; n != nil && *n%ns.Unit != 0 {
-		first := *n &^ (ns.Unit - 1)
-		return fault.Invalidf("lease: namespace %q: node %d is inside a unit: a lease has all nodes %d to %d of it, "+
-			"so ask for its first one", c.Name, *n, first, first+ns.Unit-1)
-	}
-	if n := ns.Nodes.Until - ns.Nodes.From; c.Node == nil && n < int64(c.Nodes) {
-		return fault.Invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
-			c.Name, n, c.Nodes)
-	}
-	return nil
-}
-
-// fit returns the ttl and the skew of a lease with these settings, or why
-// the namespace refuses them.
-func fit(ns scope.Namespace, o Settings) (ttl, skew time.Duration, err error) {
-	ttl, skew = cmp.Or(o.TTL, min(scope.DefaultTTL, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(scope.DefaultTTL, ns.MaxSkew))
-	switch {
-	case ttl > ns.MaxTTL:
-		return ttl, skew, fault.Invalidf("lease: namespace %q: a ttl of %v is more than its longest, %v: take that "+
-			"one, or raise it (snowfence namespace change %s --max-ttl %v)", ns.Name, ttl, ns.MaxTTL, ns.Name, ttl)
-	case skew > ns.MaxSkew:
-		return ttl, skew,
-			fault.Invalidf("lease: namespace %q: a skew of %v is more than its largest, %v: take that one, or raise "+
-				"it (snowfence namespace change %s --max-skew %v)", ns.Name, skew, ns.MaxSkew, ns.Name, skew)
-	}
-	return ttl, skew, nil
 }

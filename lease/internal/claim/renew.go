@@ -13,41 +13,16 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// renew moves the until of the hold ahead. The order is
-// the rule: write, then read the namespace, then use.
-func (c *storeClaim) renew(ctx context.Context) (none snowfence.Grant, err error) {
-	h := c.held
-	now, err := c.clock(ctx)
-	if err != nil {
-		return none, err
-	}
-	if len(h.unanswered) > 0 {
-		if err := c.resolve(ctx); err != nil {
-			return none, err
-		}
-	}
-	from := h.from
-	records := h.records
-	var until int64
-	if c.Ticks.lapsed(records, now) {
-		ns, err := c.usable(ctx)
-		if err != nil {
-			return none, err
-		}
-		if from, until, err = c.Ticks.grant(ns, records, now); err != nil {
-			return none, err
-		}
-		records = make([]store.Record, len(records))
-		for i, r := range h.records {
-			records[i] = granted(ns, r, from, until)
-		}
-	} else {
-		until = c.Ticks.renewal(records, now)
-	}
+// renew writes a grant into the records of the hold, and confirms it. now
+// is the time before. The order is the rule: write, then read the
+// namespace, then use.
+func (c *storeClaim) renew(
+	ctx context.Context, records []store.Record, from, until int64, now time.Time,
+) (none snowfence.Grant, _ error) {
 	if err := c.write(ctx, records, until); err != nil {
 		return none, err
 	}
-	h.from = from
+	c.held.from = from
 	return c.confirm(ctx, until, now)
 }
 
@@ -107,7 +82,7 @@ func (c *storeClaim) nonce() string {
 // A store may read the namespace in the same round trip: that counts with
 // the acknowledgement.
 func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (gone int, unknown error) {
-	errs, rs, a := answer.Swap(ctx, c.st, writes, c.namespaceKey())
+	errs, rs, a := answer.Swap(ctx, c.World, c.st, writes, c.namespaceKey())
 	h.replied, h.namespace = a.Reply, nil
 	for i, err := range errs {
 		switch {
@@ -194,14 +169,6 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	h.until = max(h.until, h.from, min(until, c.Ticks.reach(ns, now)))
 	c.note(h.from, h.until)
 	return snowfence.Grant{Node: node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
-}
-
-// namespaceAfter returns the namespace as it is after the last write.
-func (c *storeClaim) namespaceAfter(ctx context.Context, h *hold) (scope.Namespace, error) {
-	if h.namespace == nil {
-		return c.readNamespace(ctx)
-	}
-	return scope.ReadNamespace(c.st, *h.namespace)
 }
 
 // note remembers the highest tick that this claim may have used.

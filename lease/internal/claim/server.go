@@ -85,7 +85,7 @@ func (v server) Renew(
 	defer end()
 	signer, err := c.adopt(ctx, t, slices.Concat(earlier, []string{attempt}))
 	if err == nil {
-		_, err = c.renew(ctx)
+		_, err = c.proceed(ctx)
 	}
 	if err == nil {
 		return c.answer(signer), nil

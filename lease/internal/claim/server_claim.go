@@ -142,7 +142,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 			return nil, err
 		}
 	}
-	stored, a, err := answer.Read(ctx, c.st, append(blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit),
+	stored, a, err := answer.Read(ctx, c.World, c.st, append(blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit),
 		store.Key{Namespace: t.Namespace, Node: store.NamespaceNode})...)
 	if err != nil {
 		return nil, fmt.Errorf("lease: reading node %d: %w", t.Node, err)
