@@ -47,9 +47,7 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 	defer func() { err = errors.Join(err, st.Close()) }()
 	l := ns.Layout
 	if f.layout != "" {
-		if l, err = command.ParseLayout(f.layout); err != nil {
-			return err
-		}
+		l = f.wanted
 	}
 	s, err := f.secret.Scheme(e, l)
 	if err != nil {

@@ -47,13 +47,9 @@ func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags)
 // namespace on first use if it is default, or if the store belongs to this
 // machine.
 func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (*snowfence.Scheme, error) {
-	wanted, err := command.ParseLayout(f.layout)
-	if err != nil {
-		return nil, err
-	}
-	s, made, err := st.Scheme(ctx, f.store.Namespace, wanted, func(l snowfence.Layout) (*snowfence.Scheme, error) {
-		if f.layout != "" && !l.Equal(wanted) {
-			return nil, f.mismatch(st, l, wanted)
+	s, made, err := st.Scheme(ctx, f.store.Namespace, f.wanted, func(l snowfence.Layout) (*snowfence.Scheme, error) {
+		if f.layout != "" && !l.Equal(f.wanted) {
+			return nil, f.mismatch(st, l)
 		}
 		return f.secret.Scheme(e, l)
 	})
@@ -61,30 +57,33 @@ func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *new
 	case made && !st.Local: // other users of the store want to know
 		command.AnnounceNamespace(e, f.store.Namespace, s)
 	case errors.Is(err, lease.ErrNoNamespace):
-		if _, err := f.secret.Scheme(e, wanted); err != nil {
+		if _, err := f.secret.Scheme(e, f.wanted); err != nil {
 			return nil, err // create would fail because of it, too
 		}
 		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, list the namespaces; "+
 			"if it is right, create it:\n  %s\n  %s",
 			f.store.Namespace, st.Name, f.store.Command("snowfence namespace list"),
-			f.store.Command("snowfence namespace create %s --layout %s", f.store.Namespace,
-				show.LayoutName(wanted)+f.secret.Args()))
+			f.on("namespace create", f.store.Namespace))
 	}
 	return s, err
 }
 
 // mismatch says that a namespace has another layout, and shows commands
 // that work.
-func (f *newFlags) mismatch(st *open.Store, have, want snowfence.Layout) error {
-	name := show.LayoutName(want)
-	other := command.OtherName(f.store.Namespace, name)
-	secrets := f.secret.Args()
-	how := f.store.Command("snowfence new --namespace %s --layout %s", other, name+secrets)
+func (f *newFlags) mismatch(st *open.Store, have snowfence.Layout) error {
+	want := show.LayoutName(f.wanted)
+	other := command.OtherName(f.store.Namespace, want)
+	how := f.on("new --namespace", other)
 	if !st.Local {
-		how = f.store.Command("snowfence namespace create %s --layout %s", other, name+secrets) + "\n  " + how
+		how = f.on("namespace create", other) + "\n  " + how
 	}
 	return command.Usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace, "+
 		"whose "+
 		"IDs can equal the IDs of this one:\n  %s",
-		f.store.Namespace, show.LayoutName(have), name, how)
+		f.store.Namespace, show.LayoutName(have), want, how)
+}
+
+// on returns a command on a namespace with the wanted layout.
+func (f *newFlags) on(verb, namespace string) string {
+	return f.store.Command("snowfence %s %s --layout %s", verb, namespace, show.LayoutName(f.wanted)+f.secret.Args())
 }

@@ -23,6 +23,7 @@ type newFlags struct {
 	secret    command.SecretFlag
 	count     int64
 	layout    string
+	wanted    snowfence.Layout // the layout, parsed
 	node      nodeFlags
 	format    string
 	stateFile string
@@ -89,25 +90,21 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 		if err := checkNew(e, cmd, &f); err != nil {
 			return err
 		}
-		return newIDs(cmd.Context(), e, &f)
+		format, err := newFormatter(cmp.Or(f.format, snowfence.Decimal.Name()), f.json)
+		if err != nil {
+			return command.Usage(err)
+		}
+		if f.at != "" {
+			return newBackfill(cmd.Context(), e, &f, format)
+		}
+		return newIDs(cmd.Context(), e, &f, format)
 	})
 	return cmd
 }
 
 // newIDs prints IDs. Text goes past the buffer that other commands print
 // to: a stream has its own.
-func newIDs(ctx context.Context, e *command.Env, f *newFlags) (err error) {
-	list := f.format
-	if list == "" {
-		list = snowfence.Decimal.Name()
-	}
-	format, err := newFormatter(list, f.json)
-	if err != nil {
-		return command.Usage(err)
-	}
-	if f.at != "" {
-		return newBackfill(ctx, e, f, format)
-	}
+func newIDs(ctx context.Context, e *command.Env, f *newFlags, format *formatter) (err error) {
 	src, err := openSource(ctx, e, f)
 	if err != nil {
 		return err
@@ -138,7 +135,7 @@ func newIDs(ctx context.Context, e *command.Env, f *newFlags) (err error) {
 			return err
 		}
 	}
-	explainRate(e, layout, f)
+	explainRate(e, layout, f.count)
 	return stream(ctx, tagged{g, setTag}, format, e.Stdout, f.count)
 }
 
@@ -220,9 +217,9 @@ func leadOf(l snowfence.Layout) int64 {
 }
 
 // explainRate says once, in a long run, that the layout limits the rate.
-func explainRate(e *command.Env, l snowfence.Layout, f *newFlags) {
+func explainRate(e *command.Env, l snowfence.Layout, n int64) {
 	rate := l.Capacity().PerNodePerSecond
-	took := float64(f.count) / rate
+	took := float64(n) / rate
 	if took < 3 {
 		return
 	}

@@ -23,7 +23,7 @@ type source struct {
 // checkNew refuses flags of new that are wrong whatever the store says, and
 // those that have no meaning together. What stands on the command line
 // beats the environment.
-func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) error {
+func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) (err error) {
 	switch {
 	case f.count < 1:
 		return command.Usagef("-n %d: give a number of IDs from 1 up", f.count)
@@ -37,6 +37,9 @@ func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 		return err
 	}
 	if err := f.node.check(); err != nil {
+		return err
+	}
+	if f.wanted, err = command.ParseLayout(f.layout); err != nil {
 		return err
 	}
 	switch {
@@ -141,11 +144,7 @@ func openSource(ctx context.Context, e *command.Env, f *newFlags) (*source, erro
 
 // openFiles opens a state file, or one of a folder.
 func openFiles(ctx context.Context, e *command.Env, f *newFlags) (*source, error) {
-	l, err := command.ParseLayout(f.layout)
-	if err != nil {
-		return nil, err
-	}
-	s, err := f.secret.Scheme(e, l)
+	s, err := f.secret.Scheme(e, f.wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +166,7 @@ func openFiles(ctx context.Context, e *command.Env, f *newFlags) (*source, error
 		whyLater: func(_ context.Context, g snowfence.Grant) string {
 			return fmt.Sprintf("the state file says that node %d is used up to %s: the clock was ahead then, "+
 				"or is behind now: set it right, or use another node with a new file",
-				g.Node, command.FormatTime(l.TimeOf(g.From)))
+				g.Node, command.FormatTime(f.wanted.TimeOf(g.From)))
 		},
 	}, nil
 }
