@@ -14,7 +14,6 @@ import (
 	"github.com/snowfence/snowfence/lease/internal/answer"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -127,6 +126,13 @@ func (c *storeClaim) perBlock() int { return c.Nodes / int(c.unit) }
 // from the given one on: no two acquisitions have the same.
 func (c *storeClaim) holderOf(from int64) string { return c.who + "." + strconv.FormatInt(from, 10) }
 
+// note remembers the highest tick that this claim may have used.
+func (c *storeClaim) note(from, until int64) {
+	if until > from {
+		c.reached = max(c.reached, until)
+	}
+}
+
 // mine reports whether a record has this claim as its holder, by a write of
 // its own. A copy of the claim has its identity, and is another holder: or
 // each would take the node from the other for ever.
@@ -147,19 +153,4 @@ func keys(rs []store.Record) []store.Key {
 		out[i] = r.Key
 	}
 	return out
-}
-
-// fillSettings fills the settings: the ttl and the skew of the namespace
-// where they name none, and a whole unit where they ask for less. It runs
-// at the first use of a lease, before its keeper. It is an error if the
-// namespace allows less.
-func (c *storeClaim) fillSettings(ns scope.Namespace) error {
-	ttl, skew, err := fit(ns, c.Settings)
-	if c.held == nil && c.lastBlock == nil {
-		c.unit, c.Nodes = ns.Unit, max(c.Nodes, int(ns.Unit))
-	}
-	if c.TTL == 0 || c.MaxSkew == 0 {
-		c.TTL, c.MaxSkew, c.Ticks.TTL = ttl, skew, ttl
-	}
-	return err
 }

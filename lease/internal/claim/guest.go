@@ -147,6 +147,14 @@ func (c *guestClaim) GiveBack(ctx context.Context, o *Owed) error {
 	return nil
 }
 
+// Forget implements [Claim].
+func (c *guestClaim) Forget() {
+	if c.ticket != nil {
+		c.lost = c.ticket
+	}
+	c.ended()
+}
+
 // target is the end of the grants that a server may give now.
 func (c *guestClaim) target() int64 { return c.Ticks.Target(c.Now()) }
 

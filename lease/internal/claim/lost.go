@@ -31,14 +31,6 @@ func (c *storeClaim) Forget() {
 	c.kept.Store(nil)
 }
 
-// Forget implements [Claim].
-func (c *guestClaim) Forget() {
-	if c.ticket != nil {
-		c.lost = c.ticket
-	}
-	c.ended()
-}
-
 // loseHold is lose after another write took the place of ours: instead are
 // the records in that place, nil if they were not read.
 // [storeClaim.diagnose] tells another holder from a rollback by them.

@@ -64,24 +64,6 @@ func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
 	return wall, nil
 }
 
-// usable returns the namespace if it gives grants to this lease. If its
-// store was moved, usable raises the floor.
-func (c *storeClaim) usable(ctx context.Context) (scope.Namespace, error) {
-	for {
-		ns, a, err := scope.Namespaces(c.st).Admit(ctx, c.Name, c.Scheme, c.fits)
-		if err != nil {
-			return ns, err
-		}
-		if c.last = &a; a.Identity == ns.Identity {
-			return ns, nil
-		}
-		c.Report(Replaced, nil, "was", ns.Identity, "is", a.Identity)
-		if err := c.raiseFloor(ctx, func(ns scope.Namespace, id string) bool { return ns.Identity == id }); err != nil {
-			return scope.Namespace{}, err
-		}
-	}
-}
-
 // fits settles the settings, and is an error if the namespace does not have
 // such nodes.
 func (c *storeClaim) fits(ns scope.Namespace) error {
@@ -102,6 +84,21 @@ func (c *storeClaim) fits(ns scope.Namespace) error {
 			c.Name, n, c.Nodes)
 	}
 	return nil
+}
+
+// fillSettings fills the settings: the ttl and the skew of the namespace
+// where they name none, and a whole unit where they ask for less. It runs
+// at the first use of a lease, before its keeper. It is an error if the
+// namespace allows less.
+func (c *storeClaim) fillSettings(ns scope.Namespace) error {
+	ttl, skew, err := fit(ns, c.Settings)
+	if c.held == nil && c.lastBlock == nil {
+		c.unit, c.Nodes = ns.Unit, max(c.Nodes, int(ns.Unit))
+	}
+	if c.TTL == 0 || c.MaxSkew == 0 {
+		c.TTL, c.MaxSkew, c.Ticks.TTL = ttl, skew, ttl
+	}
+	return err
 }
 
 // fit returns the ttl and the skew of a lease with these settings, or why

@@ -171,13 +171,6 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	return snowfence.Grant{Node: node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
 }
 
-// note remembers the highest tick that this claim may have used.
-func (c *storeClaim) note(from, until int64) {
-	if until > from {
-		c.reached = max(c.reached, until)
-	}
-}
-
 // resolve reads the stored records after lost replies. It takes an
 // unanswered write of our own as the base of the next one, and uses it only
 // after that one is acknowledged. A write of another process is a loss.

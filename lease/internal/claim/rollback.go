@@ -83,6 +83,24 @@ func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 	})
 }
 
+// usable returns the namespace if it gives grants to this lease. If its
+// store was moved, usable raises the floor.
+func (c *storeClaim) usable(ctx context.Context) (scope.Namespace, error) {
+	for {
+		ns, a, err := scope.Namespaces(c.st).Admit(ctx, c.Name, c.Scheme, c.fits)
+		if err != nil {
+			return ns, err
+		}
+		if c.last = &a; a.Identity == ns.Identity {
+			return ns, nil
+		}
+		c.Report(Replaced, nil, "was", ns.Identity, "is", a.Identity)
+		if err := c.raiseFloor(ctx, func(ns scope.Namespace, id string) bool { return ns.Identity == id }); err != nil {
+			return scope.Namespace{}, err
+		}
+	}
+}
+
 // raiseFloor makes all grants from now on start above everything that can
 // have been used in a store that was rolled back. The new generation ends
 // all grants. It does nothing if done says, from namespace and identity,
