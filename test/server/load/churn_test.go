@@ -22,24 +22,25 @@ func TestChurn(t *testing.T) {
 	}
 	s := startCrowded(t)
 	before := s.usage(t)
-	var made atomic.Int64
-	var all sync.WaitGroup
-	for worker := range uint64(60) {
-		all.Go(func() {
-			random := rand.New(rand.NewPCG(1, worker))
-			for made.Add(1) <= most {
-				if err := s.visit(random); err != nil {
-					t.Error(err)
+	comeAndGo := func(n int64) usage {
+		var made atomic.Int64
+		var all sync.WaitGroup
+		for worker := range uint64(60) {
+			all.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(n), worker))
+				for made.Add(1) <= n {
+					if err := s.visit(random); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
 				}
-				time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
-			}
-		})
+			})
+		}
+		all.Wait()
+		return s.usage(t)
 	}
-	waitFor(t, "a tenth of the connections", func() bool { return made.Load() > most/10 },
-		func() string { return fmt.Sprint(made.Load()) })
-	early := s.usage(t)
-	all.Wait()
-	late := s.usage(t)
+	early := comeAndGo(most / 10)
+	late := comeAndGo(most - most/10)
 	s.calm(t, before, 60)
 	t.Logf("%d connections: resident %.0f MB before, %.0f after a tenth, %.0f at the end", most,
 		float64(before.resident)/1e6, float64(early.resident)/1e6, float64(late.resident)/1e6)
