@@ -55,9 +55,9 @@ type Owed struct {
 	Used       int64
 }
 
-// storeClaim is a claim over a store. proceed looks at the clock and settles
-// writes without an answer. Then renew writes the records, reads the
-// namespace, and confirms the grant. docs/prove/argument.md follows the
+// storeClaim is a claim over a store. proceed looks at the clock, and
+// settles writes without an answer. Then renew writes the records, reads
+// the namespace, and confirms the grant. docs/prove/argument.md follows the
 // rules through the files: grant.go, acquire.go, renew.go, lost.go,
 // rollback.go, release.go.
 type storeClaim struct {
