@@ -13,25 +13,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/backfill"
-
-	"github.com/spf13/cobra"
 )
-
-// notWithAt are the flags of new that mean nothing for a time gone by: no
-// node is leased.
-var notWithAt = [...]string{
-	"state-file", "state-dir", "state-after", "slice", "within", "label", "wait",
-}
-
-func checkAt(e *command.Env, cmd *cobra.Command, f *newFlags) error {
-	if flag := command.FirstGiven(cmd, notWithAt[:]...); f.at != "" && flag != "" {
-		return command.Usagef("--at makes IDs for the past without a lease: leave one of --at and --%s out", flag)
-	}
-	if f.at == "-" && command.Given(cmd, "count") {
-		return command.Usagef("--at - makes an ID for each line of standard input: leave -n out")
-	}
-	return nil
-}
 
 // backfillBatch is the number of lines that are read together. IDs of one
 // hour cost one write.
@@ -40,6 +22,10 @@ const backfillBatch = 10_000
 // newBackfill prints IDs for a time gone by, or for each time of standard
 // input.
 func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *formatter) (err error) {
+	next, err := timesOf(e, f)
+	if err != nil {
+		return err
+	}
 	st, ns, err := f.store.OpenNamespace(ctx, e)
 	if err != nil {
 		return err
@@ -49,7 +35,7 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 	if f.layout != "" {
 		l = f.wanted
 	}
-	s, err := f.secret.Scheme(e, l)
+	s, err := command.SchemeOf(l, f.keys)
 	if err != nil {
 		return err
 	}
@@ -69,10 +55,6 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 	b, err := backfill.Open(ctx, st.Leases, f.store.Namespace, s, node)
 	if err != nil {
 		return explainBackfill(e, f, err)
-	}
-	next, err := timesOf(e, f)
-	if err != nil {
-		return err
 	}
 	var text []byte
 	for {

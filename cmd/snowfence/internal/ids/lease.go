@@ -51,13 +51,13 @@ func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *new
 		if f.layout != "" && !l.Equal(f.wanted) {
 			return nil, f.mismatch(st, l)
 		}
-		return f.secret.Scheme(e, l)
+		return command.SchemeOf(l, f.keys)
 	})
 	switch {
 	case made && !st.Local: // other users of the store want to know
 		command.AnnounceNamespace(e, f.store.Namespace, s)
 	case errors.Is(err, lease.ErrNoNamespace):
-		if _, err := f.secret.Scheme(e, f.wanted); err != nil {
+		if _, err := command.SchemeOf(f.wanted, f.keys); err != nil {
 			return nil, err // create would fail because of it, too
 		}
 		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, list the namespaces; "+

@@ -24,11 +24,14 @@ type newFlags struct {
 	count     int64
 	layout    string
 	wanted    snowfence.Layout // the layout, parsed
+	keys      []*snowfence.Secret
 	node      nodeFlags
 	format    string
 	stateFile string
 	stateDir  string
 	slice     string
+	first     int64 // of the slice
+	last      int64
 	at        string
 	tag       string
 	after     string

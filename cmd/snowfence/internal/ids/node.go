@@ -11,7 +11,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 	"github.com/spf13/pflag"
 )
@@ -31,19 +30,6 @@ func (f *nodeFlags) register(fs *pflag.FlagSet) {
 		"numbers as in 30-63")
 	fs.StringVar(&f.label, "label", "", "`name` of the holder, for people; if it stays the same over "+
 		"restarts, the node does too, where it is free (default: host/process ID)")
-}
-
-// check refuses flags that are wrong whatever the layout and the store say.
-func (f *nodeFlags) check() error {
-	switch {
-	case f.node != "" && f.within != "":
-		return command.Usagef("--within is for any free node, and --node is one: leave one of them out")
-	case len(f.label) > 128:
-		return command.Usagef("--label has %d bytes, more than 128", len(f.label))
-	case !store.Plain(f.label):
-		return command.Usagef("--label %q is not UTF-8, or has control characters: leave them out", f.label)
-	}
-	return nil
 }
 
 // options sets the options of a lease from the flags.

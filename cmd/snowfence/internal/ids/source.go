@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/statefile"
 	"github.com/spf13/cobra"
 )
@@ -21,28 +22,22 @@ type source struct {
 }
 
 // checkNew refuses flags of new that are wrong whatever the store says, and
-// those that have no meaning together. What stands on the command line
-// beats the environment.
+// reads those that need no store.
 func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) (err error) {
+	if err := settle(cmd); err != nil {
+		return err
+	}
 	switch {
 	case f.count < 1:
 		return command.Usagef("-n %d: give a number of IDs from 1 up", f.count)
 	case f.wait < 0:
 		return command.Usagef("--wait %v: give a time from 0 up", f.wait)
-	}
-	if err := checkAt(e, cmd, f); err != nil {
-		return err
-	}
-	if err := filesOrStore(e, cmd, f); err != nil {
-		return err
-	}
-	if err := f.node.check(); err != nil {
-		return err
-	}
-	if f.wanted, err = command.ParseLayout(f.layout); err != nil {
-		return err
-	}
-	switch {
+	case f.at == "-" && command.Given(cmd, "count"):
+		return command.Usagef("--at - makes an ID for each line of standard input: leave -n out")
+	case len(f.node.label) > 128:
+		return command.Usagef("--label has %d bytes, more than 128", len(f.node.label))
+	case !store.Plain(f.node.label):
+		return command.Usagef("--label %q is not UTF-8, or has control characters: leave them out", f.node.label)
 	case f.stateFile == "" && f.after != "":
 		return command.Usagef("--state-after is for a state file: add --state-file FILE")
 	case f.stateFile == "" && f.slice != "":
@@ -55,67 +50,78 @@ func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) (err error) {
 			return err
 		}
 	}
-	return nil
+	if f.slice != "" {
+		if f.first, f.last, err = command.ParseNumbers(f.slice); err != nil {
+			return command.Usagef("--slice: %w", err)
+		}
+	}
+	if f.wanted, err = command.ParseLayout(f.layout); err != nil {
+		return err
+	}
+	if f.keys, err = f.secret.Keys(e); err != nil {
+		return err
+	}
+	if f.layout != "" {
+		_, err = command.SchemeOf(f.wanted, f.keys)
+	}
+	return err
 }
 
-// clash is a flag that means nothing beside another one.
-type clash struct{ flag, why string }
+// clash is two flags that mean nothing together.
+type clash struct{ flag, other, why string }
 
-// notWithFiles are the flags that mean nothing with a state file or a
-// folder of them.
-var notWithFiles = []clash{
-	{"store", "is used instead of a store"},
-	{"namespace", "is used instead of a store and its namespaces"},
-	{"wait", "does not wait, because its node belongs to this machine alone"},
-	{"within", "keeps one node"},
-	{"label", "is its own memory, without labels"},
+const withoutLease = "makes IDs for the past without a lease"
+
+var clashes = [...]clash{
+	{"at", "state-file", withoutLease},
+	{"at", "state-dir", withoutLease},
+	{"at", "state-after", withoutLease},
+	{"at", "slice", withoutLease},
+	{"at", "within", withoutLease},
+	{"at", "label", withoutLease},
+	{"at", "wait", withoutLease},
+	{"state-dir", "state-file", "is a folder of state files"},
+	{"state-dir", "node", "finds a node that no other process uses"},
+	{"state-dir", "store", "is used instead of a store"},
+	{"state-dir", "namespace", "is used instead of a store and its namespaces"},
+	{"state-dir", "wait", "does not wait, because its nodes belong to this machine alone"},
+	{"state-dir", "within", "finds a node that no other process uses"},
+	{"state-dir", "label", "is its own memory, without labels"},
+	{"state-file", "store", "is used instead of a store"},
+	{"state-file", "namespace", "is used instead of a store and its namespaces"},
+	{"state-file", "wait", "does not wait, because its node belongs to this machine alone"},
+	{"state-file", "within", "keeps one node"},
+	{"state-file", "label", "is its own memory, without labels"},
+	{"within", "node", "is for any free node"},
 }
 
-// notWithDir are the flags that mean nothing with a folder.
-var notWithDir = append([]clash{
-	{"state-file", "is a folder of state files"},
-	{"node", "finds a node that no other process uses"},
-}, notWithFiles...)
-
-// filesOrStore decides between flags that contradict each other.
-func filesOrStore(e *command.Env, cmd *cobra.Command, f *newFlags) error {
-	if f.stateDir != "" {
-		if err := without(e, cmd, "state-dir", &f.stateDir, notWithDir); err != nil {
+// settle refuses flags that mean nothing together. The command line beats
+// the environment, and an empty value counts as none.
+func settle(cmd *cobra.Command) error {
+	fs := cmd.Flags()
+	both := func(c clash) bool {
+		return fs.Changed(c.flag) && fs.Changed(c.other) && fs.Lookup(c.flag).Value.String() != "" &&
+			fs.Lookup(c.other).Value.String() != ""
+	}
+	for _, c := range clashes {
+		drop := fs.Lookup(c.flag)
+		switch given := command.Given(cmd, c.flag); {
+		case !both(c) || !given && !command.Given(cmd, c.other):
+			continue
+		case given && command.Given(cmd, c.other):
+			return command.Usagef("--%s %s: leave one of --%s and --%s out", c.flag, c.why, c.flag, c.other)
+		case given:
+			drop = fs.Lookup(c.other)
+		}
+		if err := drop.Value.Set(drop.DefValue); err != nil {
 			return err
 		}
+		drop.Changed = false
 	}
-	if f.stateFile != "" {
-		return without(e, cmd, "state-file", &f.stateFile, notWithFiles)
-	}
-	return nil
-}
-
-// without makes sure that no flag of a list is set beside the flag name.
-// The command line beats the environment.
-func without(e *command.Env, cmd *cobra.Command, name string, value *string, list []clash) error {
-	given := command.Given(cmd, name)
-	for _, c := range list {
-		switch {
-		case !command.Given(cmd, c.flag):
-		case given:
-			return command.Usagef("--%s %s: leave one of --%s and --%s out", name, c.why, name, c.flag)
-		default:
-			*value = "" // from the environment: this run is for something else
-			return nil
-		}
-	}
-	for _, c := range list {
-		flag := cmd.Flags().Lookup(c.flag)
-		switch {
-		case !flag.Changed:
-		case !given:
-			return command.Usagef("--%s %s: leave one of %s and %s out of the environment", name, c.why,
-				command.EnvName(name),
-				command.EnvName(c.flag))
-		default:
-			if err := flag.Value.Set(flag.DefValue); err != nil {
-				return err
-			}
+	for _, c := range clashes {
+		if both(c) {
+			return command.Usagef("--%s %s: leave one of %s and %s out of the environment", c.flag, c.why,
+				command.EnvName(c.flag), command.EnvName(c.other))
 		}
 	}
 	return nil
@@ -144,7 +150,7 @@ func openSource(ctx context.Context, e *command.Env, f *newFlags) (*source, erro
 
 // openFiles opens a state file, or one of a folder.
 func openFiles(ctx context.Context, e *command.Env, f *newFlags) (*source, error) {
-	s, err := f.secret.Scheme(e, f.wanted)
+	s, err := command.SchemeOf(f.wanted, f.keys)
 	if err != nil {
 		return nil, err
 	}
@@ -156,9 +162,11 @@ func openFiles(ctx context.Context, e *command.Env, f *newFlags) (*source, error
 	if err != nil {
 		return nil, err
 	}
-	granted, err := sliceOf(fence, f.slice)
-	if err != nil {
-		return nil, errors.Join(err, fence.Close())
+	granted := snowfence.Fence(fence)
+	if f.slice != "" {
+		if granted, err = fence.SequencePart(f.first, f.last); err != nil {
+			return nil, errors.Join(command.Usagef("--slice: %w", err), fence.Close())
+		}
 	}
 	return &source{
 		fence:    granted,
@@ -193,20 +201,4 @@ func openStateFile(ctx context.Context, e *command.Env, s *snowfence.Scheme, f *
 		}
 	}
 	return statefile.File(f.stateFile, s, node)
-}
-
-// sliceOf returns the fence of a slice of a state file, or the file itself.
-func sliceOf(file *statefile.Fence, text string) (snowfence.Fence, error) {
-	if text == "" {
-		return file, nil
-	}
-	first, last, err := command.ParseNumbers(text)
-	if err != nil {
-		return nil, command.Usagef("--slice: %w", err)
-	}
-	part, err := file.SequencePart(first, last)
-	if err != nil {
-		return nil, command.Usagef("--slice: %w", err)
-	}
-	return part, nil
 }
