@@ -29,7 +29,7 @@ run() {
 	# The generator under all schedules with one or two preemptions, and what else is behind a build tag.
 	stalls) scripts/tagged.sh -timeout=$limit ;;
 	# Breaks every rule of leases, stores and generators in copies of the code, one at a time: each has to be noticed.
-	mutants) cd lab && strict -timeout=$limit ./mutants -long ;;
+	mutants) scripts/setup.sh tests && cd lab && strict -timeout=$limit ./mutants -long ;;
 	# Searches the Promela model of the lease rules completely, and with each rule broken.
 	model) scripts/setup.sh tests && measured lab ./model ;;
 	# Simulates fleets under faults for HOURS virtual hours from SEED.

@@ -66,6 +66,21 @@ func TestMethodChangesWithSetIdGenerator(t *testing.T) {
 	}
 }
 
+// A generator in use would be shared, and keep its lead.
+func TestMethodChangesOnTheClockOfTheMachine(t *testing.T) {
+	var d door
+	o := ownOptions(2)
+	noError(t, d.set(o, nil))
+	o.Method = 2
+	noError(t, d.set(o, nil))
+	for range 100_000 { // with a lead of 2000 ms there are 118,000
+		if _, err := d.next(done()); err != nil {
+			return
+		}
+	}
+	t.Error("the IDs drift on")
+}
+
 // Callers meet a generator that is sealed before the next one is set. They
 // must wait for that, not panic.
 func TestNextIdWaitsForTheOptionsThatAreBeingSet(t *testing.T) {

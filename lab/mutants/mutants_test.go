@@ -167,7 +167,7 @@ func (m mutant) check(t *testing.T, root string) {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		t.Errorf("the mutant survived %s: nothing tests the rule", m.test)
+		t.Errorf("the mutant survived %s: nothing tests the rule, or the test left itself out:\n%s", m.test, out)
 	case !errors.As(err, &exit):
 		t.Fatal(err)
 	case m.runs > 0 && bytes.Contains(out, []byte("--- FAIL: "+strings.Trim(m.test, "^$"))):

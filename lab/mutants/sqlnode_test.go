@@ -18,7 +18,7 @@ var sqlNodeMutants = []mutant{
 		never("r.Generation >= ns.Since")),
 	m("a lease that came in between is evicted, and its ticks counted", "lease/scope.Operator.RecordFunctions",
 		"TestFunctionsBeginAboveALease",
-		swap("max(after, ns.FloorOf(r))", "after")),
+		swap("max(after, ns.FloorOf(r))", "max(after, 0*ns.FloorOf(r))")),
 	m("no layout leaves out numbers in silence", "lease/scope.Namespace.addLeases", "TestRegionsOfFunctions",
 		swap("err != nil || unused", "true")),
 	m("the longest lead of functions counts", "lease/scope.Namespace.recordSQL", "TestNodeIsRecordedForOneDatabase",
