@@ -29,8 +29,6 @@ type batch struct {
 	s    *Store
 	mark string // of this call, stored with each record
 
-	then []store.Key // to be read in the round trip of the writes, if there is only one
-
 	mu   sync.Mutex
 	told store.Reply
 	read []store.Record
@@ -61,8 +59,8 @@ func (s *Store) Swap(
 		return errs, nil, told
 	}
 	b := &batch{s: s, mark: rand.Text()[:10]}
-	if n := b.nextLen(writes); n == len(writes) && n+len(then)+opsAlone <= int(s.limit.Load()) {
-		b.then = then
+	if n := b.nextLen(writes); n < len(writes) || n+len(then)+opsAlone > int(s.limit.Load()) {
+		then = nil // they are read after all writes or not at all
 	}
 	slots := make(chan struct{}, inFlight)
 	var wg sync.WaitGroup
@@ -72,7 +70,7 @@ func (s *Store) Swap(
 		at += n
 		slots <- struct{}{}
 		wg.Go(func() {
-			b.sendWrites(ctx, part, results)
+			b.sendWrites(ctx, part, then, results)
 			<-slots
 		})
 	}
@@ -101,9 +99,9 @@ func (b *batch) nextLen(writes []store.Write) int {
 	return len(writes)
 }
 
-// sendWrites sends writes in one transaction, or in shorter ones if the
-// server wants those.
-func (b *batch) sendWrites(ctx context.Context, writes []store.Write, errs []error) {
+// sendWrites sends writes in one transaction, which reads then, or in
+// shorter ones if the server wants those, which do not.
+func (b *batch) sendWrites(ctx context.Context, writes []store.Write, then []store.Key, errs []error) {
 	s := b.s
 	before, err := s.readySight(ctx)
 	if err != nil {
@@ -112,13 +110,13 @@ func (b *batch) sendWrites(ctx context.Context, writes []store.Write, errs []err
 	}
 	same, id := s.sameID(before.id), clientv3.OpGet(s.keys.idKey())
 	var reads []clientv3.Op
-	for _, k := range b.then {
+	for _, k := range then {
 		reads = append(reads, clientv3.OpGet(s.keys.recordKey(k)))
 	}
 	var resp *clientv3.TxnResponse
 	if len(writes) == 1 {
-		cmps, then, other := b.txnOf(writes[0])
-		resp, err = s.commitTxn(ctx, append(cmps, same...), append(then, reads...), append(other, id))
+		cmps, put, other := b.txnOf(writes[0])
+		resp, err = s.commitTxn(ctx, append(cmps, same...), append(put, reads...), append(other, id))
 	} else {
 		ops := make([]clientv3.Op, len(writes))
 		for i, w := range writes {
@@ -128,11 +126,10 @@ func (b *batch) sendWrites(ctx context.Context, writes []store.Write, errs []err
 	}
 	switch half := len(writes) / 2; {
 	case err == nil:
-		err = b.readResults(before, writes, resp, errs)
-	case half > 0 && s.lowerLimit(err, len(writes)+len(b.then)+opsAmong):
-		b.then = nil
-		b.sendWrites(ctx, writes[:half], errs[:half])
-		b.sendWrites(ctx, writes[half:], errs[half:])
+		err = b.readResults(before, writes, then, resp, errs)
+	case half > 0 && s.lowerLimit(err, len(writes)+len(then)+opsAmong):
+		b.sendWrites(ctx, writes[:half], nil, errs[:half])
+		b.sendWrites(ctx, writes[half:], nil, errs[half:])
 		return
 	default:
 		err = s.adviseOn(err)
@@ -165,7 +162,9 @@ func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv
 func beyond(front string) string { return front[:len(front)-1] + "\n" } // a tab is 9, a newline 10
 
 // readResults reads the answer to a transaction.
-func (b *batch) readResults(before seen, writes []store.Write, resp *clientv3.TxnResponse, errs []error) error {
+func (b *batch) readResults(
+	before seen, writes []store.Write, then []store.Key, resp *clientv3.TxnResponse, errs []error,
+) error {
 	id := before.id
 	if !resp.Succeeded {
 		id = idVersionOf(resp.Responses[len(resp.Responses)-1].GetResponseRange())
@@ -182,7 +181,7 @@ func (b *batch) readResults(before seen, writes []store.Write, resp *clientv3.Tx
 			errs[0] = b.judgeConflict(writes[0], resp.Responses[0].GetResponseRange())
 			return nil
 		}
-		return b.readAfter(resp.Responses[1:])
+		return b.readAfter(then, resp.Responses[1:])
 	case !resp.Succeeded:
 		return errors.New("etcdstore: the server's answer contradicts itself")
 	}
@@ -191,12 +190,12 @@ func (b *batch) readResults(before seen, writes []store.Write, resp *clientv3.Tx
 			errs[i] = b.judgeConflict(w, inner.Responses[0].GetResponseRange())
 		}
 	}
-	return b.readAfter(resp.Responses[len(writes):])
+	return b.readAfter(then, resp.Responses[len(writes):])
 }
 
 // readAfter keeps the records that were read after the writes.
-func (b *batch) readAfter(answers []*pb.ResponseOp) (err error) {
-	for i, k := range b.then {
+func (b *batch) readAfter(then []store.Key, answers []*pb.ResponseOp) (err error) {
+	for i, k := range then {
 		r := store.Record{Key: k}
 		if kvs := answers[i].GetResponseRange().Kvs; len(kvs) > 0 {
 			if r, _, err = store.Decode(k, string(kvs[0].Value)); err != nil {
