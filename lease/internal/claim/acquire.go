@@ -72,13 +72,10 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 	if err := c.diagnose(ctx); err != nil {
 		return none, err
 	}
-	if c.suspect != nil {
-		err := c.raiseSuspected(ctx)
-		if err != nil {
-			return none, err
-		}
-		c.suspect, c.proven = nil, false
+	if err := c.raiseIfSuspected(ctx); err != nil {
+		return none, err
 	}
+	c.suspect, c.proven = nil, false
 	ns, err := c.usable(ctx)
 	if err != nil {
 		return none, err

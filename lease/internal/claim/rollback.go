@@ -63,21 +63,13 @@ func (c *storeClaim) replaced(err error) error {
 // floor.
 func (c *storeClaim) below(ns scope.Namespace) bool { return c.reached <= ns.Floor }
 
-// raiseIfSuspected raises the floor if the store was rolled
-// back behind a ticket. A lease does so before its next grant.
+// raiseIfSuspected raises the floor if the store was rolled back behind a
+// grant or a ticket, unless another process has done so.
 func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 	if c.suspect == nil {
 		return nil
 	}
-	return c.raiseSuspected(ctx)
-}
-
-// raiseSuspected raises the floor after a
-// rollback, unless another process has done so.
-func (c *storeClaim) raiseSuspected(ctx context.Context) error {
-	// A later generation than our last
-	// grant was written after the rollback.
-	after := *c.suspect
+	after := *c.suspect // a later generation was written after the rollback
 	return c.raiseFloor(ctx, func(ns scope.Namespace, _ string) bool {
 		return ns.Generation > after && c.below(ns) // usable looks at the identity
 	})
