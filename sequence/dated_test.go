@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A clock that steps back by up to an hour changes nothing. One that is
@@ -361,33 +360,22 @@ func TestDefinitionOfAnOpenSequence(t *testing.T) {
 	}
 }
 
-// dial is a store with a clock.
-type dial struct {
-	*shaky
-	at time.Time
-}
-
-func (d dial) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
-	rs, reply, err := d.shaky.Get(ctx, keys)
-	reply.Now = d.at
-	return rs, reply, err
-}
-
 // A program whose clock is more than a year from the store's begins no
-// period.
+// period, also in a transaction, in which only writes tell the time.
 func TestPeriodFarFromTheStoresClock(t *testing.T) {
 	ctx, _ := clockAt(t, "2026-11-22T12:00:00Z")
 	for at, want := range map[string]error{
 		"2025-11-22T12:00:00Z": nil, "2027-11-22T12:00:00Z": nil,
 		"2025-11-21T12:00:00Z": ErrPeriod, "2027-11-23T12:00:00Z": ErrPeriod,
 	} {
-		st := dial{newShaky(), must(time.Parse(time.RFC3339, at))}
-		noError(t, Create(ctx, st, name, Definition{Pattern: daily}))
-		s := must(OpenDated(ctx, st, name, nil))
-		short, cancel := context.WithTimeout(ctx, time.Second)
-		wantErr(t, errOf(s.Next(short)), want, "%s", at)
-		cancel()
-		_ = s.Close()
+		for _, inTx := range []bool{false, true} {
+			st := &punctual{newShaky(), must(time.Parse(time.RFC3339, at)), inTx}
+			noError(t, Create(ctx, st, name, Definition{Mode: Strict, Pattern: daily}))
+			wantErr(t, errOf(NextTx(ctx, st, name, 0)), want, "%s, in a transaction: %v", at, inTx)
+			if all := must(Periods(ctx, st, name)); len(all) > 0 && want != nil && !inTx {
+				t.Errorf("%s: %+v", at, all)
+			}
+		}
 	}
 }
 

@@ -71,17 +71,19 @@ func (p *period) confirmTake(ctx context.Context, _ store.Record, took store.Rep
 func (p *period) adopt(ctx context.Context, now state) error {
 	if r := now.counter; r.Generation != now.record.Generation {
 		old := r.Nonce
-		if old == "" {
-			if err := p.checkNear(now.told.Now); err != nil {
-				return err
-			}
+		if err := p.checkNew(old, now.told); err != nil {
+			return err
 		}
 		r.Nonce, r.Generation = p.world.Text(), now.record.Generation
 		r.From = max(r.From, now.lowestOrdinal())
 		r.Revision++
 		r.At = p.world.Now().UnixMilli()
-		if _, err := store.Put(ctx, p.store, store.Write{Old: old, New: r}); err != nil {
+		told, err := store.Put(ctx, p.store, store.Write{Old: old, New: r})
+		if err != nil {
 			return fmt.Errorf("sequence %q: writing period %d: %w", p.name, p.at, err)
+		}
+		if err := p.checkNew(old, told); err != nil { // in a transaction only writes tell the time
+			return err
 		}
 		now.counter = r
 	}
@@ -90,13 +92,13 @@ func (p *period) adopt(ctx context.Context, now state) error {
 	return nil
 }
 
-// checkNear refuses a new period more than a year away from this clock or
-// the store's, at: each has a record that stays.
-func (p *period) checkNear(at time.Time) error {
-	if p.of.anyPeriod {
+// checkNew refuses a new period more than a year away from this clock or
+// the store's: each has a record that stays.
+func (p *period) checkNew(old string, told store.Reply) error {
+	if old != "" || p.of.anyPeriod {
 		return nil
 	}
-	for _, t := range []time.Time{p.world.Now(), at} {
+	for _, t := range []time.Time{p.world.Now(), told.Now} {
 		c := p.of.calendar
 		if !t.IsZero() && (p.at < c.periodAt(t.AddDate(-1, 0, 0)) || p.at > c.periodAt(t.AddDate(1, 0, 0))) {
 			return fmt.Errorf("sequence %q: %w: period %d has no number yet, and is more than a year away from %s: "+

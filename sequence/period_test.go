@@ -402,13 +402,22 @@ func TestSerialsAreNotSkippedBlindly(t *testing.T) {
 // punctual is a store with a clock.
 type punctual struct {
 	store.Store
-	now time.Time
+	now  time.Time
+	inTx bool // only writes tell the time
 }
 
 func (p *punctual) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	rs, reply, err := p.Store.Get(ctx, keys)
-	reply.Now = p.now
+	if !p.inTx {
+		reply.Now = p.now
+	}
 	return rs, reply, err
+}
+
+func (p *punctual) Swap(ctx context.Context, ws []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
+	errs, rs, reply := p.Store.Swap(ctx, ws)
+	reply.Now = p.now
+	return errs, rs, reply
 }
 
 // A confirmation needs the present period: it is refused where the clock
