@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -34,8 +35,8 @@ func records(from, n int64) []store.Write {
 // counting counts the transactions that a store makes.
 type counting struct {
 	clientv3.KV
-	txns   int
-	refuse int // how many of them the server refused
+	txns   atomic.Int64
+	refuse atomic.Int64 // how many of them the server refused
 }
 
 func (c *counting) Txn(ctx context.Context) clientv3.Txn { return &counted{c.KV.Txn(ctx), c} }
@@ -50,10 +51,10 @@ func (t *counted) Then(ops ...clientv3.Op) clientv3.Txn { t.Txn = t.Txn.Then(ops
 func (t *counted) Else(ops ...clientv3.Op) clientv3.Txn { t.Txn = t.Txn.Else(ops...); return t }
 
 func (t *counted) Commit() (*clientv3.TxnResponse, error) {
-	t.c.txns++
+	t.c.txns.Add(1)
 	resp, err := t.Txn.Commit()
 	if errors.Is(err, rpctypes.ErrTooManyOps) {
-		t.c.refuse++
+		t.c.refuse.Add(1)
 	}
 	return resp, err
 }
@@ -79,8 +80,8 @@ func TestTransactionLength(t *testing.T) {
 			st := openStore(t, cl, "limits")
 			swap(t, st, records(0, 300))
 			swap(t, st, records(1000, 300)) // by now it knows
-			if kv.refuse > 0 != c.refused {
-				t.Errorf("the server refused %d transactions", kv.refuse)
+			if kv.refuse.Load() > 0 != c.refused {
+				t.Errorf("the server refused %d transactions", kv.refuse.Load())
 			}
 			for _, fit := range []int64{c.fit, c.fit + 1} {
 				writes := records(0, fit)
@@ -93,11 +94,12 @@ func TestTransactionLength(t *testing.T) {
 					writes[i].New.Nonce, writes[i].New.Label, writes[i].New.Until = rs[0].Nonce+"x", rs[0].Label+"x",
 						rs[0].Until+1
 				}
-				kv.txns, kv.refuse = 0, 0
+				kv.txns.Store(0)
+				kv.refuse.Store(0)
 				swap(t, st, writes)
-				if want := 1 + int(fit-c.fit); kv.txns != want || kv.refuse > 0 {
+				if want := 1 + fit - c.fit; kv.txns.Load() != want || kv.refuse.Load() > 0 {
 					t.Errorf("%d writes took %d transactions, of which %d were refused; want %d",
-						fit, kv.txns, kv.refuse, want)
+						fit, kv.txns.Load(), kv.refuse.Load(), want)
 				}
 			}
 			keys := make([]store.Key, 300)
