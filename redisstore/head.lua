@@ -1,4 +1,4 @@
--- Both scripts begin with this. KEYS: 1 who the data is, 2 records by node, 3 nodes in their order.
+-- Each script begins with this. KEYS: 1 who the data is, 2 records by node, 3 nodes in their order.
 -- ARGV[1] is a fresh random name for the data, used when it has none yet or may have been set back.
 
 local function field(info, name)

@@ -97,8 +97,7 @@ func (p *play) do(command string) {
 	}
 	operator := scope.Namespaces(storage{p})
 	switch name {
-	case "before", "after", "get", "list", "swap", "identity", "suspect", "now", "pin", "pause", "acquire", "renew",
-		"release":
+	case "before", "after", "get", "list", "swap", "suspect", "pin", "pause", "acquire", "renew", "release":
 		p.lay(command)
 	case "answered":
 		p.traps = nil
