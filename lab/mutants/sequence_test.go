@@ -5,7 +5,7 @@ package mutants
 var sequenceMutants = []mutant{
 	m("sequence: the identity of the store is compared after a take", "sequence.source.checkRecord",
 		"^TestSequenceSeeds$",
-		swap("!same || less", `id == "" && (same || less)`)).seeds(40, ""),
+		swap("!same || less", "less && (same || !same)")).seeds(40, ""),
 	m("sequence: a take of a record that went back is not used", "sequence.source.takeOrdinals", "^TestSequenceSeeds$",
 		inText(`if back { // at once`, `if back = false; back { // at once`)).seeds(40, ""),
 	m("sequence: what was seen of it is not forgotten when a call fails", "sequence.source.requireConfirmation",

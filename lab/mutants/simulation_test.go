@@ -20,7 +20,7 @@ var simulationMutants = []mutant{
 				s.word.Store(now)
 				s.closeFastPath()`)).seeds(200, "rollback"),
 	m("store: a renewal has a token", "lease/internal/claim.storeClaim.write", "",
-		before("for i, r", `seen, err := c.st.Get(ctx, keys(h.records))
+		before("for i, r", `seen, _, err := c.st.Get(ctx, keys(h.records))
 if err != nil {
 return err
 }
@@ -47,8 +47,8 @@ h.records[i].Nonce = seen[i].Nonce
 			"Until: until, Nodes: int64(len(records))}, nil")).seeds(200, ""),
 	m("store: a new layout begins above the floors", "lease/scope.highest", "",
 		swap("max(top, r.Until)", "max(top, r.From)")).seeds(200, ""),
-	m("store: the layouts before the last count in a proof", "lease/scope.Namespace.add", "",
-		swap("ns.Regions (1)", "ns.Regions[max(0, len(ns.Regions)-1):]")).seeds(200, ""),
+	m("store: the layouts before the last count in a proof", "lease/scope.Namespace.add", "TestMatrixOfFeatures",
+		swap("ns.Regions (1)", "ns.Regions[max(0, len(ns.Regions)-1):]")),
 	m("store: only who sealed lowers until", "lease/internal/claim.storeClaim.GiveBack", "",
 		always("o != nil && o.Node == h.records[0].Node && o.From == h.from"),
 		swap("o.Used", "h.from")).seeds(200, ""),
@@ -64,8 +64,9 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 		swap("r.Nonce", "r.Holder")).seeds(200, ""),
 	m("store: a raised floor is one for all nodes", "lease/scope.Namespace.FloorOf", "",
 		swap("ns.Floor", "int64(0)")).seeds(200, ""),
-	m("store: an acquisition takes no more than max(floor + 1, now + ttl)", "lease/internal/claim.Ticks.grant", "",
-		swap("from + 1", "from+t.Target(now)-t.Layout.TickOf(now)")).seeds(200, ""),
+	m("store: an acquisition takes no more than max(floor + 1, now + ttl)", "lease/internal/claim.Ticks.grant",
+		"TestScripts/acquire",
+		swap("from + 1", "from+t.Target(now)-t.Layout.TickOf(now)")),
 	m("store: a renewal never lowers until", "lease/internal/claim.Ticks.renewal", "",
 		swap("until (2)", "_"),
 		swap("max(until, r.Until)", "r")).seeds(200, ""),
@@ -75,8 +76,8 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 		swap("st.identity", "0 * st.identity")).seeds(200, ""),
 	m("store: a record that vanished or went back is noticed", "lease/internal/claim.storeClaim.noticeRollback", "",
 		never(`r.Nonce == "" || r.Revision < h.records[i].Revision`)).seeds(200, ""),
-	m("store: also by who gives back", "lease/internal/claim.storeClaim.GiveBack", "",
-		swap("c.lostHold, c.foundInstead = h, nil", "_ = h")).seeds(150, "rollback"),
+	m("store: also by who gives back", "lease/internal/claim.storeClaim.GiveBack", "TestScripts/give",
+		swap("c.lostHold, c.foundInstead = h, nil", "_ = h")),
 	m("store: after a set-back grants start above all that can have been granted", "lease/scope.Namespace.raise", "",
 		inText("ns.above(ns.Layout, now)", "ns.Layout.TickOf(now)"),
 		also("lease/scope.Namespace.Raise", drop("ns.Floor = max(ns.Floor, reached)"))).seeds(200, ""),
