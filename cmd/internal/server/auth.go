@@ -40,7 +40,7 @@ func NewAuth(tokens []Token) (*Auth, error) {
 		case err != nil:
 			return nil, err
 		case names[t.Name]:
-			return nil, fmt.Errorf("token %q is given twice", t.Name)
+			return nil, fmt.Errorf("token %q is given twice: take another name, or remove one", t.Name)
 		case known[by] != "":
 			return nil, fmt.Errorf("tokens %q and %q are the same: each needs a secret or a certificate of its own",
 				known[by], t.Name)

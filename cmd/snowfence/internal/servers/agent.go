@@ -31,9 +31,9 @@ It has the settings of "snowfence serve". --store names the servers, or their st
 --ready-for the namespace. Make that with a unit: snowfence namespace create --unit 64. In a
 namespace without one, an agent leases 16 nodes of servers together.
 
-An agent that starts asks its servers. Programs that hold a node go on to the end of it.
+An agent needs its servers when it starts. Without it, programs go on to the end of their nodes.
 
-The agent ends when the namespace is changed or deleted: start it again, as systemd does.`,
+Start the agent again when its namespace gets another layout.`,
 		Example: `  snowfence agent --store https://ids:8443 --token-file token --ready-for jobs
   curl --unix-socket /run/snowfence/agent.sock http://localhost/v1/jobs/next`,
 	}, map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""})
