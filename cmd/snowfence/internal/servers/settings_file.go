@@ -94,14 +94,14 @@ func setSetting(field any, node *yaml.Node) (err error) {
 	case *[]string:
 		err = node.Decode((*oneOrMore)(p))
 	case *map[string]string: // of files
-		if err = node.Decode(&lists); err == nil {
+		if err = decodeNamed(node, &lists); err == nil {
 			*p = map[string]string{}
 		}
 		for name, list := range lists {
 			(*p)[name] = strings.Join(list, ":")
 		}
 	case *map[string][]string:
-		if err = node.Decode(&lists); err == nil {
+		if err = decodeNamed(node, &lists); err == nil {
 			*p = map[string][]string{}
 		}
 		for name, list := range lists {
@@ -126,6 +126,14 @@ func setSetting(field any, node *yaml.Node) (err error) {
 		err = errors.New(lineOfText.ReplaceAllString(withoutValue(err), ""))
 	}
 	return err
+}
+
+// decodeNamed decodes values by the names of namespaces.
+func decodeNamed(node *yaml.Node, lists *map[string]oneOrMore) error {
+	if node.Kind == yaml.ScalarNode {
+		return errors.New("one value does not fit: give NAMESPACE: VALUE, a line for each (snowfence serve --help)")
+	}
+	return node.Decode(lists)
 }
 
 // oneOrMore is a list, or its only value.
