@@ -92,7 +92,8 @@ func (s *sim) checkProgress() {
 
 // mayStarve reports whether two slots, or a process and a copy of its
 // machine, have the same node by configuration, or others may have all
-// nodes of the lessors. A lessor needs no grant before a request for a node.
+// nodes of the lessors. A lessor needs no grant before a request for a
+// node.
 func (s *sim) mayStarve(sl *slot) bool {
 	if sl.role != direct {
 		return true

@@ -20,7 +20,7 @@ var Path = slices.Concat(
 	whole(".", "close fence fill generator layout local next position range refresh region reserve"),
 	whole("statefile", "folder statefile content part write flock"),
 	whole("lease/internal/claim", `
-		claim open namespace grant acquire renew release lost rollback server server_claim guest guest_acquire
+		claim open namespace grant acquire renew release rollback server server_claim guest guest_acquire
 	`),
 	whole("lease", "events open lease keep close"),
 	whole("lease/sublet", "division server"),

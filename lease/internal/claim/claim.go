@@ -6,12 +6,14 @@ package claim
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/lease/internal/answer"
+	"github.com/snowfence/snowfence/lease/internal/fault"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
@@ -55,11 +57,26 @@ type Owed struct {
 	Used       int64
 }
 
+// A store swap is lost if the record had another nonce: [store.ErrLost].
+// The sender decides: storeClaim.write for a renewal, storeClaim.take for
+// an acquisition, storeClaim.GiveBack for a release, and package scope for
+// the record of a namespace. If another process wrote instead of a renewal,
+// the lease is lost. Whether the store was rolled back is found out
+// afterwards, in rollback.go.
+
+var errLost = errors.New("the grant may not be used any more")
+
+// Lost says that the grant may not be used any more, and why.
+func Lost(cause error) error { return fault.Mark(cause, errLost) }
+
+// IsLost reports whether the grant may not be used any more.
+func IsLost(err error) bool { return errors.Is(err, errLost) }
+
 // storeClaim is a claim over a store. proceed looks at the clock, and
 // settles writes without an answer. Then renew writes the records, reads
 // the namespace, and confirms the grant. docs/prove/argument.md follows the
-// rules through the files: grant.go, acquire.go, renew.go, lost.go,
-// rollback.go, release.go.
+// rules through the files: grant.go, acquire.go, renew.go, rollback.go,
+// release.go.
 type storeClaim struct {
 	*Setup
 	st       store.Store
@@ -109,6 +126,15 @@ func newClaim(s *Setup, st store.Store) *storeClaim {
 	return &storeClaim{
 		Setup: s, st: st, unit: 1, who: s.World.Text(), refused: map[int64]error{},
 	}
+}
+
+// Forget implements [Claim].
+func (c *storeClaim) Forget() {
+	if h := c.held; h != nil && !h.pending {
+		c.lostHold, c.foundInstead = h, nil
+	}
+	c.held, c.who, c.wrote = nil, c.World.Text(), nil
+	c.kept.Store(nil)
 }
 
 // namespaceKey is the key of the record of the namespace.

@@ -60,8 +60,12 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 	}
 }
 
-// block returns the first node of the block around a node.
-func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.Nodes) - 1) }
+// scannedLately reports whether all records were read less than a ttl ago,
+// and no node was free. A few nodes are read each time.
+func (f *finder) scannedLately() bool {
+	c := f.c
+	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.World.Now().Sub(c.scanned) < c.TTL
+}
 
 // readable is how many blocks are read in one go.
 func (f *finder) readable() int { return min(max(most/f.c.perBlock(), 1), probed) }

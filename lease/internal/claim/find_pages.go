@@ -72,6 +72,9 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 	}
 }
 
+// block returns the first node of the block around a node.
+func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.Nodes) - 1) }
+
 // whole returns the first node of the first whole block, and how many there
 // are.
 func (f *finder) whole() (first, count int64) {
@@ -118,13 +121,6 @@ func (f *finder) listed(rs []store.Record, nodes snowfence.NodeRange, n *int) []
 	}
 	slices.SortStableFunc(out, func(a, b ranked) int { return a.compare(b.rank) })
 	return out
-}
-
-// scannedLately reports whether all records were read less than a ttl ago,
-// and no node was free. A few nodes are read each time.
-func (f *finder) scannedLately() bool {
-	c := f.c
-	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.World.Now().Sub(c.scanned) < c.TTL
 }
 
 // rank orders free blocks. First come the label's own last blocks, the

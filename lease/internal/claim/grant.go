@@ -66,9 +66,3 @@ func granted(ns scope.Namespace, r store.Record, from, until int64) store.Record
 	r.Until = until
 	return r
 }
-
-// reach returns the first tick that no lease may use at time now: the
-// longest ttl of the namespace ahead, rounded up by two ticks.
-func (t Ticks) reach(ns scope.Namespace, now time.Time) int64 {
-	return max(t.Layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
-}

@@ -90,7 +90,7 @@ func TestLimitsBeforeTheEpoch(t *testing.T) {
 	g.now = time.Unix(0, 0)
 	ns, err := g.namespace().Raise(t.Context(), storage{g.play}, g.now, "one", 0, 0)
 	g.must(err)
-	if reach := g.c.Ticks.reach(ns, g.now); reach != 2 || ns.Floor != 3 {
+	if reach := g.c.reach(ns, g.now); reach != 2 || ns.Floor != 3 {
 		t.Errorf("used are ticks below %d, and a floor is %d", reach, ns.Floor)
 	}
 }

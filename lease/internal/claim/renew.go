@@ -166,9 +166,15 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	}
 	h.confirmed, c.identity = true, id
 	node := h.records[0].Node
-	h.until = max(h.until, h.from, min(until, c.Ticks.reach(ns, now)))
+	h.until = max(h.until, h.from, min(until, c.reach(ns, now)))
 	c.note(h.from, h.until)
 	return snowfence.Grant{Node: node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
+}
+
+// reach returns the first tick that no lease may use at time now: the
+// longest ttl of the namespace ahead, rounded up by two ticks.
+func (c *storeClaim) reach(ns scope.Namespace, now time.Time) int64 {
+	return max(c.Ticks.Layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
 }
 
 // resolve reads the stored records after lost replies. It takes an
@@ -191,4 +197,19 @@ func (c *storeClaim) resolve(ctx context.Context) error {
 		h.from = max(h.from, r.From) // after a lapsed grant, the ticks between are left out
 	}
 	return nil
+}
+
+// loseHold is lose after another write took the place of ours: instead are
+// the records in that place, nil if they were not read.
+// [storeClaim.diagnose] tells another holder from a rollback by them.
+func (c *storeClaim) loseHold(instead []store.Record, cause error) error {
+	c.lostHold, c.foundInstead = c.held, instead
+	return c.lose(cause)
+}
+
+// lose forgets the hold. The caller returns at once, because the seal comes
+// first.
+func (c *storeClaim) lose(cause error) error {
+	c.held = nil
+	return Lost(cause)
 }
