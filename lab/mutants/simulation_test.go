@@ -28,7 +28,7 @@ for i := range seen {
 h.records[i].Nonce = seen[i].Nonce
 }`)).seeds(200, ""),
 	m("store: a lost swap is no success", "lease/internal/claim.storeClaim.swap", "",
-		swap("gone++", "h.records[i] = writes[i].New")).seeds(200, ""),
+		swap("gone = append(gone, i)", "h.records[i] = writes[i].New")).seeds(200, ""),
 	m("store: a lost swap seals at once", "lease.Lease.sealIfLost", "",
 		swap("if seal != nil { seal() }", "_ = seal")).seeds(200, ""),
 	m("store: what was adopted is used only after a swap on top of it", "lease/internal/claim.storeClaim.proceed", "",
@@ -84,7 +84,7 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 	m("store: an acquisition in doubt is settled first", "lease/internal/claim.storeClaim.proceed", "",
 		swap("h.pending", "false")).seeds(200, ""),
 	m("store: a block is lost with each of its nodes", "lease/internal/claim.storeClaim.write", "",
-		before("case gone > 0 &&", "case gone > 0 && gone < len(records):")).seeds(200, ""),
+		before("case len(gone) > 0 &&", "case len(gone) > 0 && len(gone) < len(records):")).seeds(200, ""),
 }
 
 // subleaseMutants are rules of subleases. The simulation must notice them,

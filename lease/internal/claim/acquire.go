@@ -186,7 +186,7 @@ func (c *storeClaim) take(
 	switch {
 	case unknown != nil: // perhaps it was written, perhaps not, perhaps it still will be
 		return none, fmt.Errorf("lease: acquiring node %d: %w", rs[0].Node, unknown)
-	case gone > 0:
+	case len(gone) > 0:
 		if len(rs) > 1 {
 			if err := c.abandonAcquire(ctx); err != nil {
 				return none, err

@@ -40,14 +40,14 @@ func (c *storeClaim) GiveBack(ctx context.Context, o *Owed) error {
 			writes[i] = store.Write{Old: r.Nonce, New: w}
 		}
 		gone, unknown := c.swap(ctx, h, writes)
-		if gone > 0 && len(h.unanswered) > 0 {
+		if len(gone) > 0 && len(h.unanswered) > 0 {
 			continue // a late write of our own
 		}
 		if unknown != nil {
 			h.unanswered[nonce] = true
 			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, c.Name, unknown)
 		}
-		if gone > 0 {
+		if len(gone) > 0 {
 			// The next acquisition tells another holder from a rolled-back
 			// store.
 			c.lostHold, c.foundInstead = h, nil

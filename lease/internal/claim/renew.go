@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -30,6 +31,7 @@ func (c *storeClaim) renew(
 // ones with the given until and a new nonce.
 func (c *storeClaim) write(ctx context.Context, records []store.Record, until int64) error {
 	h := c.held
+	last := c.lastNonce()
 	nonce := c.nonce()
 	writes := make([]store.Write, len(records))
 	for i, r := range records {
@@ -42,10 +44,11 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	}
 	doubt := len(h.unanswered) > 0
 	gone, unknown := c.swap(ctx, h, writes)
+	overLast := func(i int) bool { return writes[i].Old == last } // none of our own can have come
 	switch {
-	case gone > 0 && !doubt:
+	case len(gone) > 0 && (!doubt || slices.ContainsFunc(gone, overLast)):
 		return c.loseHold(nil, fmt.Errorf("another process changed node %d", h.records[0].Node))
-	case gone > 0:
+	case len(gone) > 0:
 		// One of our own writes without a reply may have come in between.
 		if unknown != nil {
 			h.noteReply(nonce, unknown)
@@ -77,11 +80,19 @@ func (c *storeClaim) nonce() string {
 	return n
 }
 
+// lastNonce returns the nonce of the last write; "" before the first.
+func (c *storeClaim) lastNonce() string {
+	if len(c.wrote) == 0 {
+		return ""
+	}
+	return c.wrote[len(c.wrote)-1]
+}
+
 // swap writes the records of a hold, and remembers the acknowledged ones.
-// It returns how many were lost, and why it does not know about the others.
+// It returns which were lost, and why it does not know about the others.
 // A store may read the namespace in the same round trip: that counts with
 // the acknowledgement.
-func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (gone int, unknown error) {
+func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (gone []int, unknown error) {
 	errs, rs, a := answer.Swap(ctx, c.World, c.st, writes, c.namespaceKey())
 	h.replied, h.namespace = a.Reply, nil
 	for i, err := range errs {
@@ -89,7 +100,7 @@ func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (g
 		case err == nil:
 			h.records[i], h.acked[i] = writes[i].New, writes[i].New.Revision
 		case errors.Is(err, store.ErrLost):
-			gone++
+			gone = append(gone, i)
 		default:
 			unknown = err
 		}
