@@ -1,12 +1,19 @@
 package snowfence
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 func TestEncodingErrors(t *testing.T) {
@@ -195,4 +202,269 @@ func TestCheckCharacterFinds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// allForms returns every encoding, fixed-width forms included.
+func allForms() []Encoding {
+	var all []Encoding
+	for _, e := range Encodings() {
+		all = append(all, e, e.Fixed())
+	}
+	return all
+}
+
+// edgeIDs returns IDs around which an encoding may change its mind.
+func edgeIDs() []ID {
+	var ids []ID
+	around := func(v uint64) {
+		for d := range uint64(5) {
+			ids = append(ids, ID(v+d-2), -ID(v+d-2))
+		}
+	}
+	around(0)
+	around(1 << 63)
+	for _, base := range []uint64{2, 10, 36, 58, 62} {
+		for v := base; ; v *= base {
+			around(v)
+			if v > math.MaxUint64/base {
+				break
+			}
+		}
+	}
+	return ids
+}
+
+// numberByHand writes v with math/big.
+func numberByHand(v *big.Int, alphabet string) string {
+	v = new(big.Int).Set(v)
+	base, digit := big.NewInt(int64(len(alphabet))), new(big.Int)
+	text := ""
+	for {
+		v.DivMod(v, base, digit)
+		text = alphabet[digit.Int64():][:1] + text
+		if v.Sign() == 0 {
+			return text
+		}
+	}
+}
+
+// checkByHand divides polynomials with bits as coefficients: each digit,
+// times t to the power of its distance, by t^5 + t^2 + 1.
+func checkByHand(text string) string {
+	alphabet := codecs[formCrockford].digits
+	sum := new(big.Int)
+	for i := range len(text) {
+		digit := int64(1) // of a '-'
+		if text[i] != '-' {
+			digit = int64(strings.IndexByte(alphabet, text[i]))
+		}
+		sum.Xor(sum, new(big.Int).Lsh(big.NewInt(digit), uint(len(text)-i)))
+	}
+	for sum.BitLen() > 5 {
+		sum.Xor(sum, new(big.Int).Lsh(big.NewInt(0b100101), uint(sum.BitLen()-6)))
+	}
+	return alphabet[sum.Int64():][:1]
+}
+
+// textByHand writes id in a slow and obvious way.
+func textByHand(e Encoding, id ID) string {
+	if e == CrockfordCheck || e == CrockfordCheck.Fixed() {
+		text := textByHand(Encoding{e.form - formCrockfordCheck + formCrockford}, id)
+		return text + checkByHand(text)
+	}
+	alphabet := codecs[e.form].digits
+	unsigned := new(big.Int).SetUint64(uint64(id))
+	switch {
+	case e == Decimal:
+		return strconv.FormatInt(int64(id), 10)
+	case e == Base64URL:
+		text := numberByHand(unsigned.Lsh(unsigned, 2), alphabet)
+		return strings.Repeat("A", 11-len(text)) + text
+	case e != e.Fixed():
+		return numberByHand(unsigned, alphabet)
+	}
+	sorted := []byte(alphabet)
+	slices.Sort(sorted)
+	sign, v := string(sorted[:1]), big.NewInt(int64(id))
+	if sign == "-" {
+		sign = "0"
+	}
+	if id < 0 {
+		sign = "-"
+		v.Add(v, new(big.Int).Lsh(big.NewInt(1), 63))
+	}
+	width := len(numberByHand(big.NewInt(math.MaxInt64), string(sorted)))
+	text := numberByHand(v, string(sorted))
+	return sign + strings.Repeat(string(sorted[:1]), width-len(text)) + text
+}
+
+// checkRoundTrip fails unless id is written as textByHand does, and read
+// back.
+func checkRoundTrip(t interface{ Fatalf(string, ...any) }, e Encoding, id ID) {
+	text := e.Encode(id)
+	if want := textByHand(e, id); text != want {
+		t.Fatalf("%s of %d: got %s, want %s", e.Name(), id, text, want)
+	}
+	if got, err := e.Parse(text); got != id || err != nil {
+		t.Fatalf("%s %s: got %d, %v, want %d", e.Name(), text, got, err, id)
+	}
+	if got, err := e.ParseBytes([]byte(text)); got != id || err != nil {
+		t.Fatalf("%s %s as bytes: got %d, %v, want %d", e.Name(), text, got, err, id)
+	}
+	if got := string(e.Append([]byte("x"), id)); got != "x"+text {
+		t.Fatalf("%s of %d: appended %s, want x%s", e.Name(), id, got, text)
+	}
+}
+
+func TestEncodingRoundTrip(t *testing.T) {
+	for _, e := range allForms() {
+		t.Run(e.Name(), func(t *testing.T) {
+			for _, id := range edgeIDs() {
+				checkRoundTrip(t, e, id)
+			}
+			draw.Check(t, func(t *draw.T) {
+				checkRoundTrip(t, e, ID(t.Word()))
+			})
+		})
+	}
+}
+
+func TestEncodingFixedOrder(t *testing.T) {
+	check := func(t interface{ Fatalf(string, ...any) }, e Encoding, a, b ID) {
+		x, y := e.Encode(a), e.Encode(b)
+		if strings.Compare(x, y) != cmp.Compare(a, b) {
+			t.Fatalf("%s: %d is %s, %d is %s", e.Name(), a, x, b, y)
+		}
+	}
+	for _, e := range Encodings() {
+		e = e.Fixed()
+		t.Run(e.Name(), func(t *testing.T) {
+			ids := edgeIDs()
+			slices.Sort(ids)
+			for i := range ids[1:] {
+				check(t, e, ids[i], ids[i+1])
+			}
+			draw.Check(t, func(t *draw.T) {
+				a := ID(t.Word())
+				check(t, e, a, ID(t.Word()))
+				check(t, e, a, a+ID(t.Range(-1<<20, 1<<20)))
+			})
+		})
+	}
+}
+
+// Where the alphabet is in order, fixed text is plain text with zeros in
+// front, and only texts of negative decimals are both plain and fixed.
+func TestEncodingFixedIsPadded(t *testing.T) {
+	for _, e := range Encodings() {
+		ordered := codecs[e.form].digits == codecs[e.Fixed().form].digits
+		for _, id := range edgeIDs() {
+			fixed := e.Fixed().Encode(id)
+			zero := fixed[:1]
+			if ordered && id >= 0 && strings.TrimLeft(fixed, zero) != strings.TrimLeft(e.Encode(id), zero) {
+				t.Errorf("%s of %d: %s and %s", e.Name(), id, e.Encode(id), fixed)
+			}
+			if got, err := e.Parse(fixed); err == nil && got != id && (e != Decimal || id >= 0) {
+				t.Errorf("%s %s: read as %d, without complaint, is %d", e.Name(), fixed, got, id)
+			}
+		}
+	}
+	if got, want := Decimal.Fixed().Encode(42), fmt.Sprintf("%020d", 42); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The inverse must divide exactly over the whole of a chunk, of which the
+// multiples of the base and their neighbours are the critical numbers.
+func TestEncodingChunkDivision(t *testing.T) {
+	for _, e := range []Encoding{Base36, Base58, Base62, Decimal.Fixed()} {
+		c := &codecs[e.form]
+		for v := uint64(0); v < c.chunk; v += c.base {
+			if v*c.inverse>>inverseShift != v/c.base || (v+c.base-1)*c.inverse>>inverseShift != v/c.base {
+				t.Fatalf("base %d: %d", c.base, v)
+			}
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, e := range allForms() {
+		for _, id := range []ID{0, 1, -1, 4594531474933654033, 1<<63 - 1, -1 << 63} {
+			f.Add(e.Encode(id))
+		}
+	}
+	f.Add("")
+	f.Add("-0")
+	f.Add("18446744073709551616")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, e := range allForms() {
+			id, err := e.Parse(s)
+			fromBytes, errBytes := e.ParseBytes([]byte(s))
+			if id != fromBytes || (err == nil) != (errBytes == nil) {
+				t.Errorf("%s %q: %d, %v, as bytes %d, %v", e.Name(), s, id, err, fromBytes, errBytes)
+			}
+			if err != nil {
+				var syntax *SyntaxError
+				if !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(s) || len(err.Error()) > 600 {
+					t.Errorf("%s %q: %v", e.Name(), s, err)
+				}
+				continue
+			}
+			// What else is read as this ID differs in leading zeros and
+			// in the case and look of letters, so not in length but for the
+			// zeros.
+			text := e.Encode(id)
+			zero := e.Encode(0)[:1]
+			if len(text) > len(s) || len(text) < len(s) && !strings.EqualFold(lookalikes(e, s[:len(s)-len(text)]),
+				strings.Repeat(zero, len(s)-len(text))) ||
+				!strings.EqualFold(text, lookalikes(e, s[len(s)-len(text):])) {
+				t.Errorf("%s %q is read as %d, which is %q", e.Name(), s, id, text)
+			}
+			checkRoundTrip(t, e, id)
+		}
+	})
+}
+
+// lookalikes replaces the letters that Crockford takes for digits.
+func lookalikes(e Encoding, s string) string {
+	if !slices.Contains([]Encoding{Crockford, Crockford.Fixed(), CrockfordCheck, CrockfordCheck.Fixed()}, e) {
+		return s
+	}
+	return strings.NewReplacer("I", "1", "i", "1", "L", "1", "l", "1", "O", "0", "o", "0").Replace(s)
+}
+
+func FuzzParseJSON(f *testing.F) {
+	for _, s := range []string{`1`, `"1"`, `null`, `-1`, `1e3`, `1.0`, `9223372036854775808`, `"\u0031"`, `[1]`, `""`, `-0`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const before = 12345
+		id, want := ID(before), int64(before)
+		err := json.Unmarshal(data, &id)
+		if err != nil {
+			if id != before {
+				t.Errorf("%q: the error %v came with the ID %d", data, err, id)
+			}
+			var number int64
+			if json.Unmarshal(data, &number) == nil && number != 0 {
+				t.Errorf("%q: an integer was refused: %v", data, err)
+			}
+			return
+		}
+		number := strings.Trim(string(data), " \t\r\n")
+		if n := len(number); n > 1 && number[0] == '"' {
+			number = strings.TrimLeft(number[1:n-1], "0")
+			if number == "" {
+				number = "0"
+			}
+		}
+		if err := json.Unmarshal([]byte(number), &want); err != nil || int64(id) != want {
+			t.Errorf("%q: got %d, encoding/json says %d, %v", data, id, want, err)
+		}
+		text := must(json.Marshal(id))
+		var again ID
+		if err := json.Unmarshal(text, &again); err != nil || again != id {
+			t.Errorf("%s: got %d, %v, want %d", text, again, err, id)
+		}
+	})
 }
