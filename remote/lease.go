@@ -56,7 +56,10 @@ func (s *tickets) Acquire(
 	res, err := askOnce(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Lease], error) {
 		return p.leases.Acquire(ctx, connect.NewRequest(req))
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, lease.ErrExists): // with another layout
+		return wire.Lease{}, fmt.Errorf("%w (%w)", err, lease.ErrMismatch)
+	case err != nil:
 		return wire.Lease{}, err
 	}
 	return leased(res.Msg), nil

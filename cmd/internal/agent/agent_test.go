@@ -247,23 +247,32 @@ func TestAgentOverHTTP(t *testing.T) {
 	}
 }
 
-// After its namespace was changed, an agent says so and can lease nothing
-// more.
+// After its namespace got another layout or was deleted, an agent says so
+// and can lease nothing more, over a store and over a server.
 func TestAgentOfAChangedNamespace(t *testing.T) {
-	r := newRig(t)
-	r.ttl = time.Second // it looks at the store three times as often
-	a, c := r.start(r.overStore())
-	src := must(c.Source("jobs", nil))
-	defer src.Close()
-	must(src.Next(t.Context()))
-	must(scope.Namespaces(r.st).Delete(t.Context(), "jobs"))
-	select {
-	case err := <-a.Ended():
-		if !errors.Is(err, lease.ErrNoNamespace) {
-			t.Error(err)
+	other := must(snowfence.NewScheme(must(snowfence.ParseLayout("time=42,node=10,seq=12,epoch=1990-01-01"))))
+	for _, from := range []func(*rig) wire.Server{(*rig).overStore, (*rig).overServer} {
+		for _, want := range []error{lease.ErrNoNamespace, lease.ErrMismatch} {
+			r := newRig(t)
+			r.ttl = time.Second // it looks at the store three times as often
+			a, c := r.start(from(r))
+			src := must(c.Source("jobs", nil))
+			must(src.Next(t.Context()))
+			if want == lease.ErrMismatch {
+				must(scope.Namespaces(r.st).Change(t.Context(), "jobs", other, nil))
+			} else {
+				must(scope.Namespaces(r.st).Delete(t.Context(), "jobs"))
+			}
+			select {
+			case err := <-a.Ended():
+				if !errors.Is(err, want) {
+					t.Error(err)
+				}
+			case <-time.After(patience):
+				t.Fatalf("the agent goes on: %v", want)
+			}
+			_, _ = src.Close(), a.Stop(t.Context()) // the lease of their nodes is gone
 		}
-	case <-time.After(patience):
-		t.Fatal("the agent goes on without its namespace")
 	}
 }
 

@@ -31,9 +31,10 @@ It has the settings of "snowfence serve". --store names the servers, or their st
 --ready-for the namespace. Make that with a unit: snowfence namespace create --unit 64. In a
 namespace without one, an agent leases 16 nodes of servers together.
 
-An agent needs its servers when it starts. Without it, programs go on to the end of their nodes.
+An agent needs its servers when it starts. If it ends, programs go on to the end of their nodes.
 
-Start the agent again when its namespace gets another layout.`,
+The agent ends when its namespace gets another layout or is deleted: start it again, as systemd
+does.`,
 		Example: `  snowfence agent --store https://ids:8443 --token-file token --ready-for jobs
   curl --unix-socket /run/snowfence/agent.sock http://localhost/v1/jobs/next`,
 	}, map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""})
