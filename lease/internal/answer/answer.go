@@ -41,8 +41,8 @@ func Swap(
 }
 
 // Clock returns the time of a clock. It is [fault.ErrSkew] if the store's
-// clock disagrees with it. It takes both to have gone by the world's pace
-// since the answer.
+// clock disagrees with it. Both clocks are assumed to have gone at the
+// world's pace since the answer.
 func (a Answer) Clock(w world.World, read func() time.Time, skew time.Duration) (time.Time, error) {
 	at := w.Now()
 	now := read()

@@ -15,7 +15,7 @@ import (
 )
 
 // renew writes a grant into the records of the hold, and confirms it. now
-// is the time before. The order is the rule: write, then read the
+// is the time before the write. The order is the rule: write, then read the
 // namespace, then use.
 func (c *storeClaim) renew(
 	ctx context.Context, records []store.Record, from, until int64, now time.Time,
@@ -44,7 +44,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	}
 	doubt := len(h.unanswered) > 0
 	gone, unknown := c.swap(ctx, h, writes)
-	overLast := func(i int) bool { return writes[i].Old == last } // none of our own can have come
+	overLast := func(i int) bool { return writes[i].Old == last } // no write of ours comes over it
 	switch {
 	case len(gone) > 0 && (!doubt || slices.ContainsFunc(gone, overLast)):
 		return c.loseHold(nil, fmt.Errorf("another process changed node %d", h.records[0].Node))

@@ -128,7 +128,7 @@ func setSetting(field any, node *yaml.Node) (err error) {
 	return err
 }
 
-// decodeNamed decodes values by the names of namespaces.
+// decodeNamed decodes a value for each namespace.
 func decodeNamed(node *yaml.Node, lists *map[string]oneOrMore) error {
 	if node.Kind == yaml.ScalarNode {
 		return errors.New("one value does not fit: give NAMESPACE: VALUE, a line for each (snowfence serve --help)")
