@@ -363,7 +363,7 @@ func TestDefinitionOfAnOpenSequence(t *testing.T) {
 // A program whose clock is more than a year from the store's begins no
 // period, also in a transaction, in which only writes tell the time.
 func TestPeriodFarFromTheStoresClock(t *testing.T) {
-	ctx, _ := clockAt(t, "2026-11-22T12:00:00Z")
+	ctx, clock := clockAt(t, "2026-11-22T12:00:00Z")
 	for at, want := range map[string]error{
 		"2025-11-22T12:00:00Z": nil, "2027-11-22T12:00:00Z": nil,
 		"2025-11-21T12:00:00Z": ErrPeriod, "2027-11-23T12:00:00Z": ErrPeriod,
@@ -377,6 +377,12 @@ func TestPeriodFarFromTheStoresClock(t *testing.T) {
 			}
 		}
 	}
+	st := &punctual{newShaky(), clock.Now(), false}
+	noError(t, Create(ctx, st, name, Definition{Mode: Strict, Pattern: daily}))
+	noError(t, errOf(NextTx(ctx, st, name, 0)))
+	noError(t, Confirm(ctx, st, name, Confirmation{Floor: new(int64(5))}))
+	st.now = st.now.AddDate(2, 0, 0)
+	wantErr(t, errOf(NextTx(ctx, st, name, 20261122)), nil, "a period that has a record goes on")
 }
 
 // A fast sequence keeps what it took ahead of a period that ended, for
