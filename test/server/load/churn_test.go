@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -77,7 +76,7 @@ func (s *crowded) visit(random *rand.Rand) error {
 		}
 		texts = []string{get(paths[random.IntN(3)], "")}
 	}
-	c, err := net.DialTimeout("tcp", address, time.Minute)
+	c, err := connect(address, crowdCaller, address == s.http)
 	if err != nil {
 		return err
 	}

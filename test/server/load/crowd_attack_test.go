@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +16,7 @@ import (
 // too much.
 var badCommands = []string{
 	"*9999999\r\n", "*2147483648\r\n", "*-7\r\n", "*x\r\n", "*2\r\n$99999999\r\n", "*1\r\n$-5\r\n", "*1\r\n$4\r\nPINGxx", "*3\r\n+x\r\n", "$5\r\nhello\r\n*x\r\n",
-	"\x00\xff\x00\xff\r\n", strings.Repeat("x", 100_000), strings.Repeat("*", 5000) + "\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	"\x00\xff\x00\xff\r\n", strings.Repeat("x", 100_000), strings.Repeat("*", 5000) + "\r\n", "GET / HTTP/1.1\r\n" + host + "\r\n",
 	command("SNOWFENCE.NEXT", "default", "COUNT", "1000001"), command("SNOWFENCE.NEXT", "default", "COUNT", "-1"),
 	command("SNOWFENCE.NEXT", "default", "COUNT", "99999999999999999999"),
 	command("SNOWFENCE.NEXT", strings.Repeat("n", 70_000)), command("SNOWFENCE.NEXT", "../../../etc/passwd"),
@@ -35,8 +34,8 @@ var badRequests = []string{
 	get("/v1/default/next?n=99999999999999999999", ""),
 	get("/v1/..%2f..%2fetc%2fpasswd/next", ""), get("/v1/"+strings.Repeat("n", 9000)+"/next", ""),
 	get("/v1/default/decode/"+strings.Repeat("9", 9000), ""),
-	"PUT /v1/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", "PUT /v1/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}",
-	"PUT /v1/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n", put("/v1/a", "", strings.Repeat("{", 50_000)), put("/v1/a", "", strings.Repeat(" ", 200_000)),
+	"PUT /v1/a HTTP/1.1\r\n" + host + "Content-Length: -1\r\n\r\n", "PUT /v1/a HTTP/1.1\r\n" + host + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n{}",
+	"PUT /v1/a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nZZZ\r\n", put("/v1/a", "", strings.Repeat("{", 50_000)), put("/v1/a", "", strings.Repeat(" ", 200_000)),
 	put("/snowfence.v1.IDService/Next", "Content-Type: application/json", strings.Repeat("[", 60_000)),
 	put("/snowfence.v1.IDService/Next", "Content-Type: application/json", strings.Repeat(" ", 200_000)),
 	put("/snowfence.v1.IDService/Next", "Content-Type: application/proto",
@@ -46,7 +45,7 @@ var badRequests = []string{
 }
 
 func get(path, header string) string {
-	return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + header + "\r\n\r\n"
+	return "GET " + path + " HTTP/1.1\r\n" + host + header + "\r\n\r\n"
 }
 
 func put(path, header, body string) string {
@@ -54,7 +53,7 @@ func put(path, header, body string) string {
 	if header != "" {
 		method, header = "POST", header+"\r\n"
 	}
-	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s",
+	return fmt.Sprintf("%s %s HTTP/1.1\r\n"+host+"%sContent-Length: %d\r\n\r\n%s",
 		method, path, header, len(body), body)
 }
 
@@ -106,7 +105,7 @@ func damaged(random *rand.Rand, text string) string {
 // texts may be good ones, but never a failure of the server. Rude clients
 // do not read, and leave with a reset.
 func hit(address, text string, web, noise, rude bool) error {
-	c, err := net.DialTimeout("tcp", address, time.Minute)
+	c, err := connect(address, crowdCaller, web)
 	if err != nil {
 		return err
 	}
@@ -118,9 +117,9 @@ func hit(address, text string, web, noise, rude bool) error {
 		return ended(err)
 	}
 	if rude {
-		return c.(*net.TCPConn).SetLinger(0)
+		return c.SetLinger(0)
 	}
-	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+	if err := c.CloseWrite(); err != nil {
 		return nil // the server has ended the connection
 	}
 	r := bufio.NewReaderSize(c, 4096)

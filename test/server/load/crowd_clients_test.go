@@ -26,20 +26,40 @@ func command(words ...string) string {
 
 var askRESP = command("SNOWFENCE.NEXT", "default")
 
-// peer is a connection by which IDs are asked for one after the other.
-type peer struct {
-	net.Conn
-	r    *bufio.Reader
-	http bool
-}
+// Callers, who are their tokens, too: each has a share of the server.
+const crowdCaller, ordinaryCaller = "crowd", "shop"
 
-// dial connects. It waits long, because the machine may be busy.
-func dial(address string, speaksHTTP bool) (*peer, error) {
+// host is the header of the crowd's requests.
+const host = "Host: localhost\r\nAuthorization: Bearer " + crowdCaller + "\r\n"
+
+// connect waits long, because the machine may be busy.
+func connect(address, caller string, speaksHTTP bool) (*net.TCPConn, error) {
 	c, err := net.DialTimeout("tcp", address, time.Minute)
 	if err != nil {
 		return nil, err
 	}
-	return &peer{c, bufio.NewReaderSize(c, 512), speaksHTTP}, nil
+	if !speaksHTTP {
+		if _, err = io.WriteString(c, command("AUTH", caller)); err == nil {
+			_, err = io.ReadFull(c, make([]byte, len("+OK\r\n")))
+		}
+	}
+	return c.(*net.TCPConn), err
+}
+
+// peer is a connection by which IDs are asked for one after the other.
+type peer struct {
+	net.Conn
+	r      *bufio.Reader
+	caller string
+	http   bool
+}
+
+func dial(address, caller string, speaksHTTP bool) (*peer, error) {
+	c, err := connect(address, caller, speaksHTTP)
+	if err != nil {
+		return nil, err
+	}
+	return &peer{c, bufio.NewReaderSize(c, 512), caller, speaksHTTP}, nil
 }
 
 // next asks for n IDs.
@@ -47,7 +67,8 @@ func (p *peer) next(n int) ([]string, error) {
 	ask := askRESP
 	switch {
 	case p.http:
-		ask = fmt.Sprintf("GET /v1/default/next?n=%d HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain\r\n\r\n", n)
+		ask = fmt.Sprintf("GET /v1/default/next?n=%d HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"+
+			"Accept: text/plain\r\n\r\n", n, p.caller)
 	case n > 1:
 		ask = command("SNOWFENCE.NEXT", "default", "COUNT", strconv.Itoa(n))
 	}
@@ -119,7 +140,7 @@ func startOrdinary(t *testing.T, s *crowded) *ordinary {
 	t.Helper()
 	o := &ordinary{end: make(chan struct{}), seen: map[string]bool{}}
 	for _, address := range []string{s.http, s.resp} {
-		p, err := dial(address, address == s.http)
+		p, err := dial(address, ordinaryCaller, address == s.http)
 		must(t, err)
 		o.done.Go(func() {
 			defer p.Close()
@@ -229,7 +250,7 @@ func openIdle(t *testing.T, s *crowded, n int) *idle {
 		if i%2 == 0 {
 			address = s.http
 		}
-		if c.peers[i], err = dial(address, i%2 == 0); err == nil {
+		if c.peers[i], err = dial(address, crowdCaller, i%2 == 0); err == nil {
 			_, err = c.peers[i].next(1)
 		}
 		return err

@@ -25,9 +25,9 @@ type slowKind struct {
 // slowKinds are clients that the server must drop by itself.
 var slowKinds = []slowKind{
 	{name: "HTTP without a request", http: true},
-	{name: "headers byte by byte", http: true, send: "GET /v1/default/next HTTP/1.1\r\nHost: localhost\r\n", drip: "X-A: b\r\n"},
-	{name: "a body byte by byte", http: true, send: "PUT /v1/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n", drip: " "},
-	{name: "a stream that is not read", http: true, send: "GET /v1/default/stream HTTP/1.1\r\nHost: localhost\r\n\r\n", most: true},
+	{name: "headers byte by byte", http: true, send: "GET /v1/default/next HTTP/1.1\r\n" + host, drip: "X-A: b\r\n"},
+	{name: "a body byte by byte", http: true, send: "PUT /v1/slow HTTP/1.1\r\n" + host + "Content-Length: 60000\r\n\r\n", drip: " "},
+	{name: "a stream that is not read", http: true, send: "GET /v1/default/stream HTTP/1.1\r\n" + host + "\r\n", most: true},
 	{name: "HTTP/2 without settings", http: true, send: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
 	{name: "a command byte by byte", send: "*2\r\n$14\r\nSNOWFENCE.NEXT\r\n$600\r\n", drip: "x"},
 	{name: "a command that ends in the middle", send: "*2\r\n$14\r\nSNOWF"},
@@ -38,7 +38,7 @@ var slowKinds = []slowKind{
 // system keeps for a connection. The server gives a request the time that
 // its own work may take, too.
 var hoarders = []slowKind{
-	{name: "a large answer that is not read", http: true, send: "GET /v1/default/next?n=1000000 HTTP/1.1\r\nHost: localhost\r\n\r\n", most: true},
+	{name: "a large answer that is not read", http: true, send: "GET /v1/default/next?n=1000000 HTTP/1.1\r\n" + host + "\r\n", most: true},
 	{name: "a large reply that is not read", send: command("SNOWFENCE.NEXT", "default", "COUNT", "1000000"), most: true},
 }
 
@@ -82,13 +82,13 @@ func startSlow(t *testing.T, s *crowded, n size) *slow {
 		if k.http {
 			address = s.http
 		}
-		conn, err := net.DialTimeout("tcp", address, time.Minute)
+		conn, err := connect(address, crowdCaller, k.http)
 		must(t, err)
 		conns = append(conns, conn)
 		c.seen.Add(1)
 		c.done.Go(func() {
 			defer conn.Close()
-			if err := c.play(conn.(*net.TCPConn), k); err != nil {
+			if err := c.play(conn, k); err != nil {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				c.errs = append(c.errs, fmt.Errorf("%s: %w", k.name, err))

@@ -1,7 +1,9 @@
 package load
 
 import (
+	"crypto/sha256"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -26,10 +28,10 @@ type size struct {
 }
 
 // TestCrowd puts idle connections, slow clients, damaged frames and
-// oversized requests on one server, beside ordinary clients. Those get
-// every ID they ask for, and none twice; the server lets go of the slow
-// ones and refuses the rest; and when all have gone there are as many
-// goroutines and as much memory as before.
+// oversized requests of one caller on one server, beside ordinary clients
+// of another. Those get every ID they ask for, and none twice; the server
+// lets go of the slow ones and refuses the rest; and when all have gone
+// there are as many goroutines and as much memory as before.
 func TestCrowd(t *testing.T) {
 	n := size{idle: 600, slow: 60, rounds: 150}
 	if *long {
@@ -90,10 +92,16 @@ type crowded struct {
 // and a long wait are for machines that have other things to do.
 func startCrowded(t *testing.T) *crowded {
 	t.Helper()
+	tokens := t.TempDir() + "/tokens.yaml"
+	text := "tokens:\n"
+	for _, name := range []string{crowdCaller, ordinaryCaller} {
+		text += fmt.Sprintf("- {name: %s, sha256: %x, verbs: [ids, read, lease, manage]}\n",
+			name, sha256.Sum256([]byte(name)))
+	}
+	must(t, os.WriteFile(tokens, []byte(text), 0o600))
 	s := &crowded{t: t, Process: servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{
 		"serve", "--store", "sqlite:" + t.TempDir() + "/ids.db", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0", "--admin", "127.0.0.1:0",
-		"--pprof",
-		"--slow", patienceWithSlow.String(), "--ttl", "5m", "--max-wait", "30s",
+		"--pprof", "--tokens", tokens, "--slow", patienceWithSlow.String(), "--ttl", "5m", "--max-wait", "30s",
 	}, []string{"HOME=" + t.TempDir()})}
 	s.Ready(t, func() error { return s.addresses() })
 	return s

@@ -121,10 +121,11 @@ func frame(b []byte, kind, flags byte, stream uint32, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
 }
 
-// request is the header of a GET: two fields of the static table, and two
-// texts.
+// request is the header of a GET of the crowd: two fields of the static
+// table, and three texts.
 func request(path, host string) []byte {
 	b := []byte{0x82, 0x86, 0x04, byte(len(path))} // GET, http, :path
 	b = append(append(b, path...), 0x01, byte(len(host)))
-	return append(b, host...)
+	b = append(append(b, host...), 0x0f, 0x08, byte(len("Bearer "+crowdCaller))) // authorization
+	return append(b, "Bearer "+crowdCaller...)
 }
