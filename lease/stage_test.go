@@ -161,6 +161,7 @@ func (g *stage) change(node int64, f func(*store.Record)) {
 	r := g.record(node)
 	old := r.Nonce
 	r.Nonce = old + "+"
+	r.Revision++
 	f(&r)
 	must(store.Put(g.Context(), g.st.Memory, store.Write{Old: old, New: r}))
 }

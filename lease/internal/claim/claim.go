@@ -50,8 +50,8 @@ type Claim interface {
 // its hold. All its IDs have ticks below Used.
 //
 // Invariant: nothing of the grant is handed out after Owed was set. Node
-// and From tell it from all others of the lease: each grant of a node
-// starts above those before.
+// and From tell it from all others of the lease that were used: the next
+// one of the node starts at Used or later.
 type Owed struct {
 	Node, From int64
 	Used       int64

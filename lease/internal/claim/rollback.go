@@ -36,15 +36,18 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 	return nil
 }
 
-// noticeRollback suspects a store that lost a write. It is proven where the
-// store told this holder that the write is durable: a write that was only
-// read may be gone after a crash.
+// noticeRollback suspects a store that lost a write, or has another one
+// with its revision. It is proven where the store told this holder that the
+// write is durable: a write that was only read may be gone after a crash.
 func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	for i, r := range stored {
-		if r.Nonce == "" || r.Revision < h.records[i].Revision {
-			c.suspect, c.proven = &h.generation, c.proven || r.Revision < h.acked[i]
+		known := h.records[i]
+		acked := known.Revision == h.acked[i]
+		replaced := acked && r.Revision == known.Revision && r.Nonce != known.Nonce
+		if r.Revision < known.Revision || replaced {
+			c.suspect, c.proven = &h.generation, c.proven || replaced || r.Revision < h.acked[i]
 			c.Report(RolledBack, nil, "node", r.Node, "revision", r.Revision,
-				"acknowledged", h.records[i].Revision)
+				"acknowledged", known.Revision)
 		}
 	}
 }

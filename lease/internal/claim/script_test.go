@@ -243,6 +243,9 @@ func (p *play) put(r store.Record, word []string) {
 	if r.Node != store.NamespaceNode || strings.HasPrefix(word[0], "data=") {
 		nonce := r.Nonce
 		r.Nonce = p.Text()
+		if !slices.ContainsFunc(word, func(w string) bool { return strings.HasPrefix(w, "revision=") }) {
+			r.Revision++
+		}
 		if p.set(&r, word); r.Nonce == "." { // as it was
 			r.Nonce = nonce
 		}

@@ -120,7 +120,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns scope.Namespace) error {
 	}
 	h := &hold{generation: t.Generation}
 	for _, k := range blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit) {
-		h.records = append(h.records, store.Record{Key: k, Revision: t.RevisionOf(k.Node)})
+		h.records = append(h.records, store.Record{Key: k, Nonce: t.Nonce, Revision: t.RevisionOf(k.Node)})
 		h.acked = append(h.acked, t.RevisionOf(k.Node))
 	}
 	c.lostHold = h
@@ -162,7 +162,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 		unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until,
 	}
 	for _, r := range stored {
-		r.Revision = t.RevisionOf(r.Node)
+		r.Nonce, r.Revision = t.Nonce, t.RevisionOf(r.Node)
 		h.records, h.acked = append(h.records, r), append(h.acked, r.Revision)
 	}
 	c.held = h
