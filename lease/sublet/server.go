@@ -77,11 +77,11 @@ func (s *Server) Held(such func(label string) bool) int64 {
 	return s.d.held(s.setup.Ticks, s.setup.Now(), such)
 }
 
-// begin takes another key, for tickets of this machine only. mu is held, or
-// s is new.
+// begin takes another key, for tickets of this machine only, and has handed
+// nothing out. mu is held, or s is new.
 func (s *Server) begin() {
 	w := s.setup.World
-	s.machine, s.key = w.Machine(), ticket.NewSigner(w.Text())
+	s.machine, s.key, s.d = w.Machine(), ticket.NewSigner(w.Text()), nil
 }
 
 // seal ends all subleases, as far as this lease can, and returns the end of
@@ -149,14 +149,18 @@ func (s *Server) Acquire(_ context.Context, namespace string, r wire.Request) (n
 //
 // The lease drops a grant before it seals, so a grant that is here was not
 // given back.
+//
+// Invariant: a copy divides no grant of before. It looks at the machine
+// before it asks for the grant: the lease has none for a machine that was
+// resumed earlier, and answer notices one that is resumed later.
 func (s *Server) refresh() bool {
+	if s.machine.Copied() {
+		s.begin()
+	}
 	g, ok := s.held(-1)
 	switch {
 	case !ok:
 		return false
-	case s.machine.Copied():
-		s.begin()
-		s.d = divide(g, s.serial)
 	case s.d == nil:
 		s.d = divide(g, s.serial)
 	case !s.d.sameNodes(g): // a lessor that is a holder of another one took other nodes

@@ -187,3 +187,16 @@ func TestCopiedLessor(t *testing.T) {
 	}
 	tests.WantErr(t, x.renew(kept.Ticket), store.ErrLost, "a ticket of before")
 }
+
+// A lessor whose machine is resumed after its lease told of a grant, and
+// before it divides it, does not divide it again.
+func TestCopiedWhileTheLeaseAnswers(t *testing.T) {
+	x := newSubletting(t)
+	tests.Must(x.acquire(wire.Request{}))
+	x.Server.held = func(int64) (snowfence.Grant, bool) {
+		defer x.m.counter.Add(1)
+		return *x.has, true
+	}
+	l, err := x.acquire(wire.Request{})
+	tests.WantErr(t, err, snowfence.ErrFenced, "a copied lessor answers %+v", l)
+}
