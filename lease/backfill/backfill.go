@@ -135,7 +135,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	if err != nil {
 		return nil, err
 	}
-	if ns.Generation != known.Generation || ns.Epoch() != known.Epoch() {
+	if ns.Generation != known.Generation {
 		return todo, nil // its layout may be another one
 	}
 	writes := make([]store.Write, 0, len(keys))

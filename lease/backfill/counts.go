@@ -181,7 +181,8 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns scope.Namespa
 	less := ns.Revision() < seen.namespace.Revision()
 	was := seen.record
 	older := last.Revision < was.Revision || last.Revision == was.Revision && last.Nonce != was.Nonce
-	gone := ns.Epoch() == "" && !same || same && older
+	back := !same && !seen.before(ns)
+	gone := back || same && older
 	if !less && !gone {
 		return nil
 	}
@@ -193,7 +194,7 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns scope.Namespa
 	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: %w that it had acknowledged: name nodes "+
 		"without IDs for the past (snowfence namespace change --backfill-nodes), and then open one of them", b.name,
 		ErrRolledBack)
-	if same || ns.Epoch() == "" {
+	if same || back {
 		if err := scope.Namespaces(b.st).NoteRollback(ctx, b.name); err != nil {
 			return err // it is tried again
 		}
@@ -202,6 +203,13 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns scope.Namespa
 	b.dead = err
 	b.mu.Unlock()
 	return err
+}
+
+// before reports whether the namespace has a later epoch than what was
+// seen: each epoch after the first has nodes, all higher than those before.
+func (w witnessed) before(ns scope.Namespace) bool {
+	is := ns.BackfillNodes
+	return w.namespace.Epoch() == "" || is.Until > 0 && is.From >= w.namespace.BackfillNodes.Until
 }
 
 // remember notes the shown or acknowledged counts of the store. If two

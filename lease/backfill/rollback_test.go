@@ -341,6 +341,62 @@ func TestPastOfAStoreFromBeforeTheNodes(t *testing.T) {
 	}
 }
 
+// The same, where the backup was written to since: its revision is as high
+// as the one that was seen. Or the numbers were chosen once more in it, or
+// other nodes named.
+func TestPastOfAnOlderStoreThatWasWritten(t *testing.T) {
+	at := pastNow.Add(-time.Hour)
+	for name, c := range map[string]struct {
+		named, again snowfence.NodeRange // before and after the backup came back
+		chosen       bool                // before the backup
+		last         int64               // number, as chosen after the backup came back
+	}{
+		"backfills went on": {snowfence.NodeRange{From: 1, Until: 4}, snowfence.NodeRange{}, true, 0},
+		"chosen again":      {snowfence.NodeRange{}, snowfence.NodeRange{}, false, 0},
+		"other numbers":     {snowfence.NodeRange{}, snowfence.NodeRange{}, false, 4},
+		"the same nodes":    {snowfence.NodeRange{From: 1, Until: 4}, snowfence.NodeRange{From: 1, Until: 4}, true, 0},
+		"nodes among them":  {snowfence.NodeRange{From: 1, Until: 4}, snowfence.NodeRange{From: 3, Until: 9}, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPastOf(t, schemeOf(t, pastLayout))
+			if c.chosen {
+				p.allow(0)
+			}
+			backup := p.st.backup()
+			p.allow(0)
+			if c.named.Until > 0 {
+				p.nodes(c.named.From, c.named.Until)
+			}
+			b := p.open(3)
+			p.id(b, at)
+			seen := p.namespace().Revision()
+			p.st.restore(backup, "one")
+			p.allow(c.last)
+			if c.again.Until > 0 {
+				p.nodes(c.again.From, c.again.Until)
+			}
+			for other := p.open(3); p.namespace().Revision() < seen; {
+				p.clock.now = p.clock.now.Add(time.Second)
+				p.id(other, p.clock.now)
+			}
+			p.refused(b, at, backfill.ErrRolledBack, "")
+			if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 3); !errors.Is(err, backfill.ErrRolledBack) {
+				t.Errorf("opened afterwards: %v", err)
+			}
+		})
+	}
+}
+
+// Nodes that begin where the ones before end are no loss.
+func TestPastNodesThatFollow(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	p.nodes(0, 4)
+	b := p.open(1)
+	p.nodes(4, 8)
+	p.refused(b, pastNow.Add(-time.Hour), lease.ErrRefused, "use the nodes 4 to 7")
+	p.id(p.open(4), pastNow.Add(-time.Hour))
+}
+
 // A store that does not answer is no other store, and what could not be
 // noted is noted later.
 func TestPastWithoutAnswers(t *testing.T) {

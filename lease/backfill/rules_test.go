@@ -172,22 +172,6 @@ func TestPastLayoutThatCameBackUnseen(t *testing.T) {
 	}
 }
 
-// Numbers were chosen again after a backup from before the choice was
-// restored.
-func TestPastOtherNumbersUnseen(t *testing.T) {
-	p := newPastOf(t, schemeOf(t, pastLayout))
-	backup := p.st.backup()
-	p.allow(0)
-	b, at := p.open(0), pastNow.Add(-time.Hour)
-	p.st.restore(backup, "one")
-	p.allow(4)
-	other := p.open(0)
-	p.id(other, at)
-	p.id(other, at)
-	p.id(b, at)
-	p.all(other, at)
-}
-
 // Another process was faster: what it took is not used.
 func TestPastLostSwap(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
