@@ -91,8 +91,8 @@ func (g *Generator) installGrant(gr Grant, machine world.Machine, revoked int64)
 		return false, ErrClosed
 	}
 	old := t.hold
-	if old.renewedBy(gr) && !old.sealed() && old.raiseEnd(gr.Until, now) {
-		return false, nil
+	if old.renewedBy(gr) && !old.sealed() && (old.raiseEnd(gr.Until, now) || old.until() >= gr.Until) {
+		return false, nil // it gained ticks, or another answer brought them
 	}
 	start := gr.From
 	if g.scheme.rollBits == 0 || old.overlaps(gr) {

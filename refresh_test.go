@@ -207,6 +207,8 @@ func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 		soft  int64
 	}{
 		{Grant{Node: 1, From: now - 600, Until: now + 400}, true, now + 300},
+		{Grant{Node: 1, From: now - 600, Until: now + 400}, true, now + 300}, // as another call was told
+		{Grant{Node: 1, From: now - 600, Until: now + 399}, true, now + 300},
 		{Grant{Node: 1, From: now - 500, Until: now + 900}, false, now + 601},
 	} {
 		if again, err := g.installGrant(c.grant.norm(s.layout), here, 0); again || err != nil {

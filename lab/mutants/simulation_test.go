@@ -7,7 +7,8 @@ var simulationMutants = []mutant{
 		swap("gr.Until", "gr.Until+500")).seeds(200, ""),
 	m("word: a new grant starts above what the old one gave", "Generator.installGrant", "",
 		never("g.scheme.rollBits == 0 || old.overlaps(gr)"),
-		never("old.renewedBy(gr) && !old.sealed() && old.raiseEnd(gr.Until, now)")).seeds(200, ""),
+		never("old.renewedBy(gr) && !old.sealed()"+
+			" && (old.raiseEnd(gr.Until, now) || old.until() >= gr.Until)")).seeds(200, ""),
 	m("word: sealing swaps the word", "hold.seal", "", swap("t.word.Swap(sealed)", "t.word.Load()")).seeds(200, ""),
 	m("word: the clock is read inside the step", "Generator.takeUpTo", "",
 		swap("before := t.word.Load()", "before := early"),
