@@ -32,7 +32,7 @@ type NamespaceOptions struct {
 	// has. A backup from before these were raised has the smaller values:
 	// if you restore it, wait for the larger ones. If they are lowered, a
 	// lease with a longer ttl goes on, but cannot be opened again with that
-	// ttl.
+	// ttl; and one whose clock is further off gets no grant any more.
 	MaxTTL, MaxSkew time.Duration
 
 	// Unused is for [Operator.Change]. With it the operator states that no

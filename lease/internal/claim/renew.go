@@ -130,6 +130,9 @@ func (h *hold) noteReply(nonce string, unknown error) {
 // made for the present namespace and store. Its ticks may be used up to
 // where the namespace's limits reach from now, the time before the write. A
 // later confirmation never allows less.
+//
+// Invariant: whoever sees limits that were lowered grants nothing beyond
+// them, however late that is.
 func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (none snowfence.Grant, err error) {
 	h := c.held
 	ns, err := c.namespaceAfter(ctx, h)
@@ -169,6 +172,12 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	}
 	if err := c.last.Follows(h.replied); err != nil {
 		return none, fmt.Errorf("lease: namespace %q: %w", c.Name, err)
+	}
+	if c.MaxSkew > ns.MaxSkew { // it was lowered, and now may be further off
+		c.MaxSkew = ns.MaxSkew
+		if _, err := c.last.Clock(c.World, c.Now, c.MaxSkew); err != nil {
+			return none, err
+		}
 	}
 	if id != ns.Identity { // it names more sources
 		if err := ns.NoteIdentity(ctx, c.st, id); err != nil && !errors.Is(err, store.ErrLost) {

@@ -133,7 +133,8 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 				return err
 			}
 		}
-		now, err := c.clock(ctx) // a wrong clock must not move everybody's floor
+		c.MaxSkew = min(c.MaxSkew, ns.MaxSkew) // it may have been lowered
+		now, err := c.clock(ctx)               // a wrong clock must not move everybody's floor
 		if err != nil {
 			return err
 		}
