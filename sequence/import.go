@@ -16,7 +16,7 @@ import (
 // Import makes a sequence that goes on with counters of another program,
 // which have stopped. last has the last number of each period; of a plain
 // sequence, of period 0. The definition needs no Start: a plain sequence
-// starts above its number, and a period begins above its own.
+// starts after its number, and a period begins after its own.
 //
 // If the sequence exists, it must have the same definition, and must not
 // have given a number up to the last one of its period. Otherwise Import
@@ -25,13 +25,17 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 	if err := checkName(name); err != nil {
 		return err
 	}
+	next, end := int64(1), int64(math.MaxInt64)
+	if d.Step < 0 {
+		next, end = -1, math.MinInt64
+	}
 	for _, number := range last {
-		if number == math.MaxInt64 {
+		if number == end {
 			return fmt.Errorf("sequence %q: %w: the other counter is at %d", name, ErrEnded, number)
 		}
 	}
 	if number, ok := last[0]; ok && len(last) == 1 && d.Pattern == "" {
-		d.Start = new(number + 1)
+		d.Start = new(number + next)
 		return Create(ctx, st, name, d)
 	}
 	full, way, err := d.withDefaults()

@@ -99,6 +99,9 @@ func TestImportPlain(t *testing.T) {
 		lease.ErrExists) {
 		t.Errorf("the other counter went on: %v", err)
 	}
+	st = store.NewMemory()
+	noError(t, Import(t.Context(), st, name, Definition{Mode: Strict, Step: -5}, map[int64]int64{0: math.MaxInt64}))
+	expect(t, open(t, st, nil), math.MaxInt64-1, math.MaxInt64-6)
 }
 
 func TestImportRefuses(t *testing.T) {
@@ -110,6 +113,7 @@ func TestImportRefuses(t *testing.T) {
 	}{
 		{"day.20261122", Definition{}, map[int64]int64{0: 1}, lease.ErrInvalid},
 		{"a", Definition{}, map[int64]int64{0: math.MaxInt64}, ErrEnded},
+		{"a", Definition{Step: -1}, map[int64]int64{0: math.MinInt64}, ErrEnded},
 		{"a", Definition{Pattern: daily}, map[int64]int64{20261122: math.MaxInt64}, ErrEnded},
 		{"a", Definition{Pattern: daily}, map[int64]int64{20261122: 1000}, ErrEnded},
 		{"a", Definition{}, map[int64]int64{20261122: 1}, ErrDated},
