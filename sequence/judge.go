@@ -71,7 +71,7 @@ func (s *source) requireConfirmation(ctx context.Context, revision int64, told s
 	if !lost {
 		return told, nil
 	}
-	err := s.store.Suspect(ctx, s.lastState.Identity)
+	err := s.store.Suspect(ctx, s.lastState.told.Identity)
 	if err == nil {
 		told, err = store.Ask(ctx, s.store, keyOf(s.name).Namespace)
 	}

@@ -90,6 +90,22 @@ func TestLostTakeIsToldToAll(t *testing.T) {
 	}
 }
 
+// A lost take is told to all where the record names another identity than
+// the store had: of before a trusted failover, or without a source.
+func TestLostTakeAfterATrustedFailover(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust})
+	id, _ := store.Identity(t.Context(), st, "")
+	noError(t, st.Suspect(t.Context(), id))
+	was := st.record(t, name)
+	expect(t, s, 1)
+	before, _ := store.Identity(t.Context(), st, "")
+	st.put(t, was)
+	refused(t, s, ErrRolledBack)
+	if after, _ := store.Identity(t.Context(), st, ""); before == id || after == before {
+		t.Errorf("the store was %q, then %q, and is %q", id, before, after)
+	}
+}
+
 // A record that was only read proves no loss: the store may have shown it
 // before it was durable.
 func TestReadRecordProvesNoLoss(t *testing.T) {
