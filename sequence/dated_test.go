@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A clock that steps back by up to an hour changes nothing. One that is
@@ -233,6 +234,25 @@ func TestPeriodThatTwoCallsBegin(t *testing.T) {
 	j.settled(j.s)
 	if p := j.s.present.Load(); p.numbers.exact || j.record(20261123).From < 2*(999/rangesLeft) {
 		t.Errorf("%d numbers are taken: not ahead", j.record(20261123).From)
+	}
+}
+
+// A period that went back behind what was given back stops, and all learn
+// of it: the store acknowledged the write.
+func TestPeriodThatWentBackBehindAReturn(t *testing.T) {
+	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily, Mode: Dense})
+	j.takes(j.s, "20261122-001")
+	j.settled(j.s)
+	was := j.record(20261122)
+	j.set(t, "2026-11-23T00:00:00Z")
+	j.takes(j.s, "20261123-001")
+	j.settled(j.s)
+	j.goes.Wait()
+	before, _ := store.Identity(j.ctx, j.st, "")
+	j.puts(was)
+	wantErr(t, errOf(j.s.Reserve(j.ctx, 20261122, 1)), ErrRolledBack, "a return that is lost")
+	if after, _ := store.Identity(j.ctx, j.st, ""); after == before {
+		t.Errorf("the store is still %q", after)
 	}
 }
 

@@ -171,7 +171,14 @@ func (s *source) giveBack(ctx context.Context, rests []span) error { // the last
 	r.Nonce, r.From = s.world.Text(), low
 	r.Revision++
 	_, err := store.Put(ctx, s.store, store.Write{Old: old, New: r})
-	if err == nil || errors.Is(err, store.ErrLost) {
+	switch {
+	case err == nil: // a record with a lower one was rolled back
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		revision := &s.lastState.counter.Revision
+		*revision, s.proof = max(*revision, r.Revision), max(s.proof, r.Revision)
+		return nil
+	case errors.Is(err, store.ErrLost):
 		return nil
 	}
 	return fmt.Errorf("sequence %q: %d numbers from %d on may be a gap: giving them back: %w", s.name, was-low,
