@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -104,6 +105,7 @@ func (s *source) skipNumbers(ctx context.Context, now state) error {
 		return err
 	}
 	from = max(from, s.kind.tookSince(open))
+	now.Confirmed = max(now.Confirmed, s.least.Load()-1) // a fast clock may have set it
 	if err := now.confirmState(ctx, plus(from, now.AfterFailover)); err != nil {
 		return err
 	}
@@ -120,6 +122,9 @@ func (s *source) rolledBack(now state, back bool) error {
 	if s.lastTaken > 0 {
 		given = fmt.Sprintf("; this program knows of numbers up to %d%s", s.lastState.course.numberOf(s.lastTaken-1),
 			s.lastState.ofPeriod())
+	}
+	if lost := time.UnixMilli(s.least.Load()); lost.After(s.world.Now()) { // by a fast clock
+		given += "; confirm it after " + lost.Add(time.Second).UTC().Format(time.RFC3339)
 	}
 	if back {
 		return now.distrustError("its record is older than one that this program saw" + given)

@@ -153,6 +153,36 @@ func TestNumbersAreSkippedOnce(t *testing.T) {
 	expect(t, s, 209)
 }
 
+// A confirmation by a clock that is ahead is lost. Numbers are skipped
+// once, and the error of a stopped sequence says what is waited for.
+func TestConfirmationOfAFastClockIsLost(t *testing.T) {
+	for _, after := range []int64{100, Stop} {
+		st, s := made(t, Definition{Mode: Strict, AfterFailover: after})
+		expect(t, s, 1)
+		was := st.record(t, name)
+		ahead, _ := clockAt(t, time.Now().Add(5*time.Minute).Format(time.RFC3339))
+		noError(t, Confirm(ahead, st, name, Confirmation{Floor: new(int64(5))}))
+		expect(t, s, 5)
+		st.put(t, was)
+		if after > 0 {
+			expect(t, s, 106)
+			known := must(read(t.Context(), st, name))
+			st.become("promoted")
+			expect(t, open(t, st, nil), 207)
+			if now := must(read(t.Context(), st, name)); now.Confirmed <= known.Confirmed {
+				t.Errorf("confirmed at %d, and then at %d", known.Confirmed, now.Confirmed)
+			}
+			continue
+		}
+		refused(t, s, ErrRolledBack)
+		confirm(t, st, Confirmation{Floor: new(int64(9))})
+		if err := refused(t, s, ErrRolledBack); !strings.Contains(err.Error(), "; confirm it after 2") {
+			t.Error(err)
+		}
+		expect(t, open(t, st, nil), 9)
+	}
+}
+
 // A record that is older than one that the program saw stops it, whatever
 // the store says that it is, and is never trusted.
 func TestRecordThatWentBackStops(t *testing.T) {
