@@ -90,7 +90,7 @@ func addMySQL(
 		return r, info, err
 	}
 	rs, info, err := mysqlRead(ctx, c, a.Key)
-	if err = cmp.Or(err, info.answersAs(mark)); err != nil || lost != nil || len(rs) == 0 {
+	if err = cmp.Or(behindWrite(c, err), info.answersAs(mark)); err != nil || lost != nil || len(rs) == 0 {
 		return r, info, err
 	}
 	r = rs[0]

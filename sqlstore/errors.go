@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -12,11 +13,20 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// commitError is a failed commit, which may have worked: it is never tried
-// again.
-type commitError struct{ err error }
+// commitError is an error of a commit, or behind one. The write may be
+// done, so it is never tried again.
+type commitError struct{ error }
 
-func (e *commitError) Error() string { return fmt.Sprintf("committing: %v", e.err) }
+func (e *commitError) Unwrap() error { return e.error }
+
+// behindWrite returns the error of a read behind a write, which is
+// committed by then unless the transaction is a caller's.
+func behindWrite(c querier, err error) error {
+	if _, own := c.(*sql.Conn); own && err != nil {
+		return &commitError{fmt.Errorf("reading behind a write: %w", err)}
+	}
+	return err
+}
 
 // errorTexts has the meanings of a database's errors.
 type errorTexts struct {
@@ -27,8 +37,8 @@ type errorTexts struct {
 	advice  map[string]string  // what to do, by code
 }
 
-// hasCode reports whether an error has one of the codes. The error of a
-// failed commit does not count.
+// hasCode reports whether an error has one of the codes. A commitError does
+// not count.
 func (e errorTexts) hasCode(err error, codes []string) bool {
 	var undone *commitError
 	return err != nil && !errors.As(err, &undone) && slices.Contains(codes, e.code(err))

@@ -220,7 +220,7 @@ func mysqlSwap(
 			b.read, info, err = mysqlRead(ctx, c, b.then...)
 			b.read = ordered(b.read, b.then)
 		}
-		return info, cmp.Or(err, info.answersAs(mark))
+		return info, cmp.Or(behindWrite(c, err), info.answersAs(mark))
 	}
 	err = transaction(ctx, c, func() error { // all of it goes to one server
 		done, err := mysqlBatch(ctx, c, mysqlUpdate, b.writes, false)

@@ -166,7 +166,7 @@ func transaction(ctx context.Context, c querier, do func() error, begin ...strin
 		return errors.Join(err, rollback(ctx, own))
 	}
 	if _, err = own.ExecContext(ctx, "COMMIT"); err != nil {
-		return errors.Join(&commitError{err}, rollback(ctx, own))
+		return errors.Join(&commitError{fmt.Errorf("committing: %w", err)}, rollback(ctx, own))
 	}
 	return nil
 }
