@@ -204,7 +204,9 @@ func (l *Lease) fenced(trouble, ended error) error {
 }
 
 // Orphan ends the lease without giving the node back. The generator may use
-// the grant until it ends, and the node stays taken until then.
+// the grant until it ends, and the node stays taken until then. If you
+// close the generator or the lease nevertheless, that gives the node back,
+// and needs the store.
 func (l *Lease) Orphan() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.setup.Name, ErrEnded))
 	l.unpin() // so that the store can be closed at once
