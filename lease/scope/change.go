@@ -49,10 +49,10 @@ func (op Operator) Change(
 		return Namespace{}, fault.Invalidf("lease: namespace %q: the change names no layout, no nodes, no unit and no "+
 			"limits: name what is to change", name)
 	}
-	return c.apply(ctx, op.st, name, world.From(ctx).Now())
+	return c.apply(ctx, op.st, name)
 }
 
-func (c change) apply(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
+func (c change) apply(ctx context.Context, st store.Store, name string) (Namespace, error) {
 	for {
 		ns, a, err := readNamespace(ctx, st, name)
 		switch {
@@ -63,10 +63,10 @@ func (c change) apply(ctx context.Context, st store.Store, name string, now time
 		}
 		// With a wrong clock, floors would be too low, and limits that were
 		// lowered end too soon.
-		if _, err := a.Clock(world.From(ctx), world.From(ctx).Now, ns.MaxSkew); err != nil {
-			return Namespace{}, err
-		}
+		now, err := a.Clock(world.From(ctx), world.From(ctx).Now, ns.MaxSkew)
 		switch {
+		case err != nil:
+			return Namespace{}, err
 		case ns.State == Changing: // one that was interrupted
 			return c.relayout(ctx, st, name, now)
 		case !c.keepsLayout(ns) || !c.keepsUnit(ns):

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -20,8 +21,8 @@ type change struct {
 	NamespaceOptions
 }
 
-// next returns the namespace as it will be after
-// a change of layout, or why that is refused.
+// next returns the namespace as it will be after a change of layout, or why
+// that is refused. now is the time before it reads.
 func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time.Time) (Namespace, error) {
 	if c.keepsLayout(ns) && c.keepsUnit(ns) {
 		return c.renode(ns, now)
@@ -37,6 +38,9 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 		return Namespace{}, err
 	}
 	_, a, err := readNamespace(ctx, st, ns.Name) // after the records: the store may be another one by now
+	if err == nil {
+		now, err = a.Clock(world.From(ctx), world.From(ctx).Now, ns.MaxSkew)
+	}
 	if err != nil {
 		return Namespace{}, err
 	}

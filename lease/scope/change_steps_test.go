@@ -25,7 +25,7 @@ func (g *stage) scheme(spec string) *snowfence.Scheme {
 // apply changes the namespace of the stage.
 func (g *stage) apply(c change) (Namespace, error) {
 	g.Helper()
-	return c.apply(g.Context(), g.st, "n", g.now)
+	return c.apply(g.Context(), g.st, "n")
 }
 
 // nodes is a change of those that can be leased.
@@ -174,7 +174,7 @@ func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 		c.change.Force = true
 		before := g.namespace()
 		c.hurt(g)
-		ns, err := c.change.relayout(t.Context(), g.st, "n", g.now)
+		ns, err := c.change.relayout(g.Context(), g.st, "n", g.now)
 		now := g.namespace()
 		if !errors.Is(err, c.want) || now.State != c.state || !now.Layout.Equal(before.Layout) ||
 			now.Generation <= before.Generation {
@@ -224,7 +224,7 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		}
 		must(store.Put(t.Context(), g.st.Memory, store.Write{New: r}))
 		to := g.scheme(c.to)
-		next, err := change{to, NamespaceOptions{Force: c.force || c.refused}}.next(t.Context(), g.st, ns, g.now)
+		next, err := change{to, NamespaceOptions{Force: c.force || c.refused}}.next(g.Context(), g.st, ns, g.now)
 		if (err != nil) != c.refused {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -245,7 +245,7 @@ func TestStartOfAChangedLayout(t *testing.T) {
 func TestLayoutThatBeginsLater(t *testing.T) {
 	g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
 	c := change{g.scheme("time=41,node=4,seq=12,epoch=2027-01-01,tick=1ms"), NamespaceOptions{Force: true}}
-	if next, err := c.next(t.Context(), g.st, g.namespace(), g.now); err != nil || next.Start != 0 || next.Floor != 0 {
+	if next, err := c.next(g.Context(), g.st, g.namespace(), g.now); err != nil || next.Start != 0 || next.Floor != 0 {
 		t.Errorf("%+v, %v", next, err)
 	}
 }
@@ -268,10 +268,60 @@ func TestChangeThatIsNotPossible(t *testing.T) {
 		ns := g.namespace()
 		c.hurt(&ns)
 		c.change.scheme, c.change.Force = g.scheme("time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"), true
-		if next, err := c.change.next(t.Context(), g.st, ns, g.now); err == nil || next.Name != "" {
+		if next, err := c.change.next(g.Context(), g.st, ns, g.now); err == nil || next.Name != "" {
 			t.Errorf("%s: %+v, %v", name, next, err)
 		}
 	}
+}
+
+// A change goes by the clock that agreed with the store last, also if it
+// stepped while the store answered.
+func TestChangeByAClockThatSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		change change
+		reads  int
+		after  func(ns Namespace) time.Time // what it must be after
+	}{
+		"limits": {
+			change{NamespaceOptions: NamespaceOptions{MaxTTL: time.Second}},
+			1,
+			func(ns Namespace) time.Time { return time.UnixMilli(ns.before.Ends).Add(1 - 45*time.Second) },
+		},
+		"layout": {
+			change{scheme: holding(t).scheme(wider)},
+			4,
+			func(ns Namespace) time.Time { return ns.Layout.TimeOf(ns.Floor) },
+		},
+	} {
+		for read := range c.reads {
+			g := holding(t)
+			g.rename(func(ns *Namespace) { ns.Nodes.Until = 10 })
+			g.st.gets = 0
+			g.st.onGet = func([]store.Key) error {
+				if g.st.gets == read+1 {
+					g.now = g.now.Add(time.Hour)
+				}
+				return nil
+			}
+			ns, err := g.apply(c.change)
+			if g.must(err); !c.after(ns).After(g.now) || g.st.gets != c.reads {
+				t.Errorf("%s: a step at read %d of %d: %+v", name, read+1, g.st.gets, ns)
+			}
+		}
+	}
+}
+
+// The clock of the store is compared once more when the floors are known.
+func TestChangeByAClockThatIsWrongLater(t *testing.T) {
+	g := holding(t)
+	g.st.gets = 0
+	g.st.onGet = func([]store.Key) error {
+		if g.st.gets == 4 {
+			g.st.now = g.now.Add(time.Hour)
+		}
+		return nil
+	}
+	wantErr(t, errOf(g.apply(change{scheme: g.scheme(wider)})), fault.ErrSkew, "at the last read")
 }
 
 // Another key is another layout, for which there is no proof: only who says

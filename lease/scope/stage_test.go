@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -14,6 +15,7 @@ import (
 type scripted struct {
 	*store.Memory
 	id     string
+	now    time.Time // of its clock; the zero time for none
 	onGet  func(keys []store.Key) error
 	onSwap func(writes []store.Write, do func([]store.Write) []error) []error
 
@@ -24,7 +26,7 @@ type scripted struct {
 	gets, swaps int
 }
 
-func (s *scripted) reply() store.Reply { return store.Reply{Identity: s.id} }
+func (s *scripted) reply() store.Reply { return store.Reply{Identity: s.id, Now: s.now} }
 
 func (s *scripted) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
 	rs, _, err := s.Memory.Heads(ctx)
@@ -113,6 +115,17 @@ func holding(t *testing.T) *stage {
 	})
 	return g
 }
+
+// pace is a world with the time of a stage.
+type pace struct {
+	world.World
+	g *stage
+}
+
+func (p pace) Now() time.Time { return p.g.now }
+
+// Context is one of the stage's time.
+func (g *stage) Context() context.Context { return world.With(g.T.Context(), pace{world.Real(), g}) }
 
 func (g *stage) must(err error) {
 	g.Helper()
