@@ -221,6 +221,21 @@ func TestPastNodes(t *testing.T) {
 	}
 }
 
+// A store that hides a part of its identity names no nodes.
+func TestPastNodesOfAStoreThatHides(t *testing.T) {
+	p := newPastOf(t, schemeOf(t, pastLayout))
+	p.st.id = "a:b"
+	must(scope.Namespaces(p.st).Confirm(p.ctx, "n"))
+	p.allow(0)
+	p.st.id = "a:" + store.Closed
+	_, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: 5, Until: 7})
+	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "hides") {
+		t.Error(err)
+	}
+	must(scope.Namespaces(p.st).Confirm(p.ctx, "n"))
+	p.nodes(5, 7)
+}
+
 // A store that is rolled back between the swap and the use of a count.
 func TestPastSetBackBeforeUse(t *testing.T) {
 	p := newPast(t, pastLayout, 0)

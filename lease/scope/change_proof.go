@@ -45,6 +45,9 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 		return Namespace{}, err
 	}
 	id := a.Identity
+	if _, err := ns.Identify(id); err != nil {
+		return Namespace{}, err
+	}
 	if id != ns.Identity { // it lost grants, and the floor is not raised yet
 		floor = max(floor, ns.above(old, now))
 	}

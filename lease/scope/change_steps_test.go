@@ -324,6 +324,32 @@ func TestChangeByAClockThatIsWrongLater(t *testing.T) {
 	wantErr(t, errOf(g.apply(change{scheme: g.scheme(wider)})), fault.ErrSkew, "at the last read")
 }
 
+// A store that hides a part of its identity changes no layout and no unit,
+// also if it hides that half-way.
+func TestChangeOfAStoreThatHides(t *testing.T) {
+	for name, c := range map[string]change{
+		"layout": {scheme: holding(t).scheme(wider)},
+		"unit":   {NamespaceOptions: NamespaceOptions{Unit: 4}},
+	} {
+		for read := range 4 {
+			g := holding(t)
+			g.st.id = "a:b"
+			g.rename(func(ns *Namespace) { ns.Identity = g.st.id })
+			g.st.gets = 0
+			g.st.onGet = func([]store.Key) error {
+				if g.st.gets > read {
+					g.st.id = "a:" + store.Closed
+				}
+				return nil
+			}
+			wantErr(t, errOf(g.apply(c)), fault.ErrRefused, "%s, from read %d on", name, read+1)
+			if ns := g.namespace(); ns.Identity != "a:b" || ns.State != Active || ns.Unit != 1 {
+				t.Errorf("%s, from read %d on: %+v", name, read+1, ns)
+			}
+		}
+	}
+}
+
 // Another key is another layout, for which there is no proof: only who says
 // that no ID was kept takes it.
 func TestChangeOfTheKeyAlone(t *testing.T) {

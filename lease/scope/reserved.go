@@ -115,6 +115,9 @@ func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes sn
 				"higher ones",
 				namespace, ns.BackfillNodes.Until)
 		}
+		if _, err := ns.Identify(id); err != nil {
+			return false, err
+		}
 		ns.ledger.Identity, ns.ledger.Epoch, ns.BackfillNodes = id, world.From(ctx).Text(), nodes
 		return true, nil
 	})
