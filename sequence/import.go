@@ -20,7 +20,7 @@ import (
 //
 // If the sequence exists, it must have the same definition, and must not
 // have given a number up to the last one of its period. Otherwise Import
-// returns [lease.ErrExists]. It may be repeated.
+// returns [lease.ErrExists]. It may be repeated with the same numbers.
 func Import(ctx context.Context, st store.Store, name string, d Definition, last map[int64]int64) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -81,20 +81,21 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 }
 
 // begin raises the record of a period to an ordinal. The first take gives
-// the record the generation of its definition.
+// the record the generation of its definition. The label tells a repeated
+// import from numbers that the sequence itself gave.
 func begin(ctx context.Context, st store.Store, name string, period, from int64) error {
-	w := world.From(ctx)
+	w, label := world.From(ctx), fmt.Sprintf("imported up to ordinal %d", from)
 	for {
 		r, err := readPeriod(ctx, st, name, period)
 		switch {
-		case err != nil || r.From >= from:
+		case err != nil || from == 0 || r.Label == label:
 			return err
 		case r.From > 0:
 			return fmt.Errorf("sequence %q: %d numbers of period %d were taken already, and the other counter gave "+
 				"them, too (%w)", name, r.From, period, lease.ErrExists)
 		}
 		old := r.Nonce
-		r.Nonce, r.From = w.Text(), from
+		r.Nonce, r.From, r.Label = w.Text(), from, label
 		r.Revision++
 		r.At = w.Now().UnixMilli()
 		if _, err = store.Put(ctx, st, store.Write{Old: old, New: r}); err == nil {

@@ -40,7 +40,11 @@ func TestImportBesidePrograms(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	d := Definition{Pattern: daily, Mode: Strict}
 	j.takes(j.s, "20261122-001")
-	wantErr(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261122: 5}), lease.ErrExists, "a number came twice")
+	for _, last := range []int64{5, 1} {
+		err := Import(j.ctx, j.st, name, d, map[int64]int64{20261122: last})
+		wantErr(t, err, lease.ErrExists, "a number came twice")
+	}
+	noError(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261122: 0}))
 	noError(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261123: 5}))
 	j.takesIn(j.s, 20261123, "20261123-006")
 	d.Mode = Fast
@@ -59,7 +63,7 @@ func TestImportMeetsAnother(t *testing.T) {
 		}
 		j.takes(j.open(nil), "20261122-010")
 	}
-	noError(t, Import(ctx, j.st, name, d, map[int64]int64{20261122: 10}))
+	noError(t, Import(ctx, j.st, name, d, map[int64]int64{20261122: 9}))
 	j.takes(j.open(nil), "20261122-011")
 }
 

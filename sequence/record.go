@@ -18,8 +18,8 @@ import (
 //
 // Each period of a dated sequence has a record of its own, without Data.
 // Its node is the period, and From counts in it. Until is the highest From
-// that a give-back lowered. Takes compare its generation, so it follows the
-// definition's.
+// that a give-back lowered, and Label says whether Import raised it. Takes
+// compare its generation, so it follows the definition's.
 const recordNode = -2
 
 // state is the content of a sequence's record.
