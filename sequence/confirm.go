@@ -18,13 +18,15 @@ type Confirmation struct {
 	// number or one beyond it.
 	Floor *int64
 
-	// Used is the last number that is known to be used, such as the highest
-	// one in a table. After it, Confirm skips as many numbers as Programs
-	// can hold: twice the largest range for each. Numbers that callers got
-	// count as used, also by Reserve and in blocks of Local handles.
+	// Used is the last number that any caller got, also by Reserve, in a
+	// block of a Local handle, or through a server. A table tells it only
+	// if it lost nothing. If it went back too, find a floor. After Used,
+	// Confirm skips as many numbers as Programs can hold: twice the largest
+	// range for each.
 	Used *int64
 
-	// Programs is how many programs took numbers; 0 means 100. It has a
+	// Programs is how many programs took numbers since the moment to which
+	// the store went back, also those that stopped; 0 means 100. It has a
 	// meaning only with Used.
 	Programs int64
 }

@@ -63,7 +63,8 @@ func OpenDated(ctx context.Context, st store.Store, name string, o *Options) (*D
 }
 
 // Next returns a number of the present period in the sequence's zone. It
-// waits as [Sequence.Next] does.
+// waits as [Sequence.Next] does. A call that waits over the end of a period
+// leaves a gap in it.
 func (d *Dated) Next(ctx context.Context) (Serial, error) {
 	r, err := d.Reserve(ctx, 0, 1)
 	if err != nil {

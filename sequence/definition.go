@@ -22,7 +22,8 @@ const (
 
 	// Strict numbers rise over all programs: a call that begins after
 	// another one ended gets a higher number. Each call waits for a write
-	// to the store, and one write serves all calls that wait.
+	// to the store, and one write serves all calls that wait. A lost
+	// answer, or a call that gives up, leaves a gap.
 	Strict Mode = "strict"
 )
 

@@ -40,11 +40,12 @@ import (
 // its witness may be an old copy, so its grants also start above all
 // earlier ones, once. Nothing is written into a rolled back file.
 //
-// The store cannot notice two things: a file that is put back together with
-// its witness (by cp, tar or a snapshot), and a namespace that a restored
-// dump lacks and that is created again. Then wait for the longest ttl and
-// twice the largest skew of the namespace (45 s unless set) before the
-// first program starts.
+// The store cannot notice three things: a file that is put back together
+// with its witness (by cp, tar or a snapshot), a namespace that a restored
+// dump lacks and that is created again, and the loss of numbers that
+// [SequenceTx] took since a Store last used the file. Then confirm the
+// sequences, and wait for the longest ttl and twice the largest skew of the
+// namespace (45 s unless set) before the first program starts.
 func SQLite() Dialect {
 	return Dialect{
 		name:     "sqlite",

@@ -188,7 +188,8 @@ func (s *Store) view(why purpose) (v view, err error) {
 }
 
 // inTx runs do in the transaction of the caller. The caller may roll it
-// back, so inTx gives data no other identity, and notes nothing.
+// back, so inTx gives data no other identity, and notes nothing: the
+// witness learns of its commits when a Store uses the file next.
 func (s *Store) inTx(ctx context.Context, why purpose, do action) (reply store.Reply, _ error) {
 	v, err := s.view(why)
 	if err != nil {

@@ -67,8 +67,10 @@ func sequenceConfirm(e *command.Env) *cobra.Command {
 out, and a sequence stops. Confirm lets it go on above all of them. Say where that is:
 
   --floor N  no number at or above N was given to anybody, or is held by a running program
-  --used N   N is the highest number in your tables; as many more are skipped as --programs
-             can hold: twice the largest range for each
+  --used N   N is the highest number that any caller got, also in a block or through a server;
+             if your tables went back, too, find a floor. As many more are skipped as
+             --programs can hold: twice the largest range for each that took numbers since
+             the moment to which the store went back, also if it stopped
 
 Of a dated sequence, confirm closes earlier periods for good. The present one and the next
 begin there.
@@ -82,8 +84,8 @@ Confirm never lowers what was given out. You can repeat it.`,
 	f.RegisterStore(fs)
 	fs.BoolVar(&all, "all", false, "confirm all sequences of the store; this flag cannot be set in the environment")
 	fs.Int64Var(&floor, "floor", 0, "the first `number` that no program has")
-	fs.Int64Var(&used, "used", 0, "the highest `number` that is known to be used")
-	fs.Int64Var(&programs, "programs", 100, "with --used: how many `programs` took numbers")
+	fs.Int64Var(&used, "used", 0, "the highest `number` that any caller got")
+	fs.Int64Var(&programs, "programs", 100, "with --used: how many `programs` took numbers since the lost moment")
 	fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		all = all && command.Given(cmd, "all")
