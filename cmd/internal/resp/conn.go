@@ -89,11 +89,14 @@ const (
 // certificates returns the certificates of a client of TLS that has shown
 // some.
 func (c *conn) certificates() []*x509.Certificate {
-	if t, ok := c.c.(interface{ ConnectionState() tls.ConnectionState }); ok {
+	if t, ok := c.c.(secure); ok {
 		return t.ConnectionState().PeerCertificates
 	}
 	return nil
 }
+
+// secure is a connection of TLS.
+type secure interface{ ConnectionState() tls.ConnectionState }
 
 // flushReplies sends the replies and reports whether the client is still
 // there.

@@ -75,12 +75,14 @@ func (s *Server) serveConn(nc net.Conn) {
 		if ended {
 			why = appendError(nil, server.Unavailable.Word(), server.ErrStopping.Error())
 		}
-		go func() { // a TLS handshake may come first
+		go func() {
 			if c.place != nil {
 				c.place.Leave()
 			}
-			_ = nc.SetDeadline(time.Now().Add(s.cfg.Slow))
-			_, _ = nc.Write(why)
+			if _, encrypts := nc.(secure); !encrypts { // no handshake of a refused client is waited for
+				_ = nc.SetDeadline(time.Now().Add(s.cfg.Slow))
+				_, _ = nc.Write(why)
+			}
 			_ = nc.Close()
 		}()
 		return
