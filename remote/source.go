@@ -9,6 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
@@ -21,7 +22,8 @@ type SourceOptions struct {
 
 	// MaxAge is how long an ID may wait in the source; 0 means a second.
 	// The source drops older ones, because their timestamps would be too
-	// far behind.
+	// far behind. So long may two copies of a machine give out the same
+	// IDs, where no hypervisor tells of the copy.
 	MaxAge time.Duration
 }
 
@@ -40,14 +42,27 @@ type Source struct {
 	life      context.Context
 	end       context.CancelFunc
 
+	machine func() (copied func() bool) // wire.Machine
+
 	mu      sync.Mutex
-	ids     []snowfence.ID // in hand, made at born
-	born    time.Time
-	next    []snowfence.ID // made ahead
-	madeAt  time.Time
+	hand    stock
+	next    stock           // made ahead
 	size    int             // of the next request
 	request *pendingRequest // the request under way; nil when there is none
 	closed  bool
+}
+
+// stock is IDs of one answer that no call has yet.
+type stock struct {
+	ids    []snowfence.ID
+	born   time.Time
+	copied func() bool // whether another machine may have them, too
+}
+
+// age is by both clocks, because one stands still while a machine is
+// paused, and the other one may be set back.
+func (b *stock) age(now time.Time) time.Duration {
+	return max(now.Sub(b.born), now.Round(0).Sub(b.born))
 }
 
 // pendingRequest is one request. All callers that need its answer wait for
@@ -72,7 +87,7 @@ func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
 		return nil, fmt.Errorf("remote: SourceOptions.MaxAge is %v; it must not be negative", opts.MaxAge)
 	}
 	s := &Source{
-		c: c, namespace: namespace, size: 1,
+		c: c, namespace: namespace, size: 1, machine: wire.Machine,
 		batch: cmp.Or(opts.Batch, 1000), maxAge: cmp.Or(opts.MaxAge, time.Second),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -83,9 +98,12 @@ func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
 // until ctx ends.
 func (s *Source) Next(ctx context.Context) (snowfence.ID, error) {
 	for {
-		id, pending := s.takeID()
+		id, copied, pending := s.takeID()
 		if pending == nil {
-			return id, nil
+			if !copied() { // last, because a call may stand still before
+				return id, nil
+			}
+			continue
 		}
 		select {
 		case <-pending.done:
@@ -98,41 +116,41 @@ func (s *Source) Next(ctx context.Context) (snowfence.ID, error) {
 	}
 }
 
-// takeID returns an ID in hand, or the request to wait for.
-func (s *Source) takeID() (snowfence.ID, *pendingRequest) {
+// takeID returns an ID in hand, and whether its machine was copied, or the
+// request to wait for.
+func (s *Source) takeID() (_ snowfence.ID, copied func() bool, _ *pendingRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if len(s.ids) > 0 && now.Sub(s.born) > s.maxAge {
-		s.shrinkRequest(len(s.ids))
-		s.ids = nil
-	}
-	if len(s.ids) == 0 && s.next != nil {
-		s.ids, s.born, s.next = s.next, s.madeAt, nil
-		if now.Sub(s.born) > s.maxAge {
-			s.shrinkRequest(len(s.ids))
-			s.ids = nil
-		} else {
+	s.dropOld(&s.hand, now)
+	if len(s.hand.ids) == 0 && s.next.ids != nil {
+		s.hand, s.next = s.next, stock{}
+		if !s.dropOld(&s.hand, now) {
 			s.size = min(2*s.size, s.batch) // all of the batch before was used in time
 		}
 	}
-	if len(s.ids) == 0 {
-		return 0, s.askServer()
+	if len(s.hand.ids) == 0 {
+		return 0, nil, s.askServer()
 	}
-	id := s.ids[0]
-	s.ids = s.ids[1:]
-	if len(s.ids) < s.size/2 && s.next == nil {
+	id := s.hand.ids[0]
+	s.hand.ids = s.hand.ids[1:]
+	if len(s.hand.ids) < s.size/2 && s.next.ids == nil {
 		s.askServer()
 	}
-	return id, nil
+	return id, s.hand.copied, nil
 }
 
-// shrinkRequest makes the next request smaller after n IDs were dropped. mu
-// is held.
-func (s *Source) shrinkRequest(n int) {
-	if n > s.size/2 {
+// dropOld drops IDs that are too old. If these are many, the next request
+// is smaller. mu is held.
+func (s *Source) dropOld(b *stock, now time.Time) (dropped bool) {
+	if len(b.ids) == 0 || b.age(now) <= s.maxAge {
+		return false
+	}
+	if len(b.ids) > s.size/2 {
 		s.size = max(s.size/2, 1)
 	}
+	b.ids = nil
+	return true
 }
 
 // askServer asks a server, unless one is being asked. mu is held.
@@ -142,7 +160,7 @@ func (s *Source) askServer() *pendingRequest {
 	}
 	pending := &pendingRequest{done: make(chan struct{})}
 	s.request = pending
-	n := s.size
+	n, copied := s.size, s.machine() // before a server makes them
 	go func() {
 		res, err := race(s.life, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
 			return p.ids.Next(ctx, connect.NewRequest(&pb.NextRequest{Namespace: s.namespace, Count: uint32(n)}))
@@ -157,9 +175,9 @@ func (s *Source) askServer() *pendingRequest {
 		}
 		s.request, pending.err = nil, err
 		if err == nil {
-			s.next, s.madeAt = make([]snowfence.ID, len(res.Msg.Ids)), time.Now()
+			s.next = stock{make([]snowfence.ID, len(res.Msg.Ids)), time.Now(), copied}
 			for i, id := range res.Msg.Ids {
-				s.next[i] = snowfence.ID(id)
+				s.next.ids[i] = snowfence.ID(id)
 			}
 		}
 		close(pending.done)
@@ -173,6 +191,6 @@ func (s *Source) Close() error {
 	s.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed, s.ids, s.next = true, nil, nil
+	s.closed, s.hand, s.next = true, stock{}, stock{}
 	return nil
 }

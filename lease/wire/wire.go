@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // Server leases nodes by tickets. Errors that match store.ErrLost or
@@ -101,3 +102,10 @@ func (Ticket) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("ticket")) }
 
 // MarshalText implements [encoding.TextMarshaler].
 func (Ticket) MarshalText() ([]byte, error) { return []byte("ticket"), nil }
+
+// Machine returns a function that reports whether this machine was resumed
+// from a snapshot since, where the hypervisor tells of it. Another machine
+// with the same memory may run then, so a client drops IDs that it got
+// ahead. It calls Machine before it asks for them, and looks again after it
+// took one.
+func Machine() (copied func() bool) { return world.Real().Machine().Copied }
