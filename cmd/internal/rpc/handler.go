@@ -3,9 +3,12 @@
 package rpc
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,13 +21,17 @@ import (
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// maxRequest bounds a message of a client: the largest is a batch of
-// renewals.
-const maxRequest = 4 << 20
+// Bounds of a message of a client: the largest is a batch of renewals.
+const (
+	maxRequest = 4 << 20
+	maxParts   = 10_000 // messages in it: an empty one has two bytes, and takes a hundred
+	decoded    = 16     // times its bytes is the room that it takes
+)
 
 // Mount adds the services to a mux; beside them reflection and health
 // checks, which need no token: their facts are in the definition, or on
@@ -32,8 +39,9 @@ const maxRequest = 4 << 20
 func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler) {
 	r := &rpc{s: s, who: who}
 	own := []connect.HandlerOption{
-		connect.WithInterceptors(errorInterceptor{r}), connect.WithReadMaxBytes(maxRequest),
-		connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}), uncompressed(),
+		connect.WithInterceptors(errorInterceptor{r}), connect.WithReadMaxBytes(maxRequest), uncompressed(),
+		connect.WithCodec(codec{"proto"}), connect.WithCodec(codec{"json"}),
+		connect.WithCodec(codec{"json; charset=utf-8"}),
 	}
 	r.errors = connect.NewErrorWriter(own...)
 	for _, m := range Methods(s) {
@@ -46,7 +54,7 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 	stream(next, connect.NewServerStreamHandlerSimple(next, ids{r}.Stream, own...))
 	stream(watch, connect.NewServerStreamHandlerSimple(watch, leases{r}.Watch, own...))
 
-	small := connect.WithHandlerOptions(connect.WithReadMaxBytes(64<<10), uncompressed())
+	small := connect.WithHandlerOptions(connect.WithReadMaxBytes(4<<10), uncompressed())
 	reflector := grpcreflect.NewStaticReflector(append(Names(), grpchealth.HealthV1ServiceName)...)
 	open := func(path string, h http.Handler) { mux.Handle(path, streaming(h)) }
 	open(grpcreflect.NewHandlerV1(reflector, small))
@@ -115,8 +123,29 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 				r.s.Answered(server.RPC, 1, time.Since(began), about)
 			}
 		}()
+		free := 512 // bytes, in the request's own room; gRPC does not tell how many come
+		hr.Body = body{hr.Body, func(n int) (err error) {
+			if free -= n; free < 0 {
+				more := max(-free, 4<<10)
+				free += more
+				err = r.s.Reserve(server.CallerOf(hr.Context()), int64(more)*decoded)
+			}
+			return errorInterceptor{r}.translate(hr.Context(), hr.URL.Path, err)
+		}}
 		next.ServeHTTP(w, hr.WithContext(context.WithValue(hr.Context(), callKey{}, &q)))
 	})
+}
+
+// body takes room for the bytes that are read.
+type body struct {
+	io.ReadCloser
+	take func(n int) error
+}
+
+// Read implements [io.Reader].
+func (b body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	return n, cmp.Or(b.take(n), err)
 }
 
 // errorInterceptor turns errors of the service into errors of the wire,
@@ -167,28 +196,37 @@ func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc
 	}
 }
 
-// jsonCodec writes JSON with the names of the protocol, as all other wires
-// do. It passes over the fields that it does not know, so that clients may
-// be newer.
-type jsonCodec struct{ name string }
+// codec writes messages as protobuf, or as JSON with the names of the
+// protocol, as all other wires do. It passes over the fields that it does
+// not know, so that clients may be newer.
+type codec struct{ name string }
 
 // Name implements [connect.Codec].
-func (c jsonCodec) Name() string { return c.name }
+func (c codec) Name() string { return c.name }
 
 // Marshal implements [connect.Codec].
-func (jsonCodec) Marshal(m any) ([]byte, error) {
-	message, ok := m.(proto.Message)
-	if !ok {
-		return nil, fmt.Errorf("%T is no message", m)
+func (c codec) Marshal(m any) ([]byte, error) { return c.MarshalAppend(nil, m) }
+
+// MarshalAppend lets connect use its buffers again.
+func (c codec) MarshalAppend(b []byte, m any) ([]byte, error) {
+	if c.name == "proto" {
+		return proto.MarshalOptions{}.MarshalAppend(b, m.(proto.Message))
 	}
-	return protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
+	return protojson.MarshalOptions{UseProtoNames: true}.MarshalAppend(b, m.(proto.Message))
 }
 
 // Unmarshal implements [connect.Codec].
-func (jsonCodec) Unmarshal(b []byte, m any) error {
-	message, ok := m.(proto.Message)
-	if !ok {
-		return fmt.Errorf("%T is no message", m)
+func (c codec) Unmarshal(b []byte, m any) error {
+	parts, read := bytes.Count(b, []byte("{")), protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal
+	if c.name == "proto" {
+		parts, read = 0, proto.Unmarshal
+		for rest, size := b, 0; len(rest) > 0 && size >= 0; parts++ {
+			_, _, size = protowire.ConsumeField(rest)
+			rest = rest[max(size, 0):]
+		}
 	}
-	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(b, message)
+	if parts > maxParts {
+		return fmt.Errorf("it has %d parts: send %d at most", parts, maxParts)
+	}
+	return read(b, m.(proto.Message))
 }

@@ -80,6 +80,9 @@ func (r leases) RenewAll(ctx context.Context, m *pb.RenewAllRequest) (*pb.RenewA
 	if n > maxRenewals {
 		return nil, server.Errorf(server.TooMuch, "%d renewals: send %d at most", n, maxRenewals)
 	}
+	if err := r.s.Reserve(server.CallerOf(ctx), int64(n)*server.LeaseRoom); err != nil {
+		return nil, err
+	}
 	out := make([]*pb.Renewal, n)
 	var all sync.WaitGroup
 	others := map[string][]int{} // of what another server renews, by its id
