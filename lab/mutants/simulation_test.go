@@ -4,7 +4,7 @@ package mutants
 // broken, within so many seeds: rules of the word, of grants and of stores.
 var simulationMutants = []mutant{
 	m("word: a renewal raises the bound no further than was acknowledged", "Generator.installGrant", "",
-		swap("gr.Until", "gr.Until+500")).seeds(200, ""),
+		swap("old.raiseEnd(gr.Until, now)", "old.raiseEnd(gr.Until+500, now)")).seeds(200, ""),
 	m("word: a new grant starts above what the old one gave", "Generator.installGrant", "",
 		never("g.scheme.rollBits == 0 || old.overlaps(gr)"),
 		never("old.renewedBy(gr) && !old.sealed()"+
