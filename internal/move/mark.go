@@ -32,6 +32,8 @@ type Moved struct {
 	To   string `json:"to,omitempty"`   // where it is now: the name of a store, for people
 	Into string `json:"into,omitempty"` // nonce of the record there that waits for it; "" when it is complete
 	From string `json:"from,omitempty"` // where it is copied from, until it is complete here
+
+	Identity string `json:"identity,omitempty"` // of this store when it began to wait for the copy
 }
 
 // Err is an [store.ErrMoved] if no program may use the data.

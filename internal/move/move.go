@@ -12,10 +12,11 @@ import (
 // move is the state of a move.
 type move struct {
 	source, target store.Record
-	was            Moved // of the source
-	n              int64 // that the target has in the end
-	reserved       bool  // the target waits for this data
-	opened         bool  // the target has it already
+	was            Moved  // of the source
+	is             string // identity of the target when it began to wait
+	n              int64  // that the target has in the end
+	reserved       bool   // the target waits for this data
+	opened         bool   // the target has it already
 }
 
 // Run moves a namespace or a sequence, named by its head record, from a
@@ -69,7 +70,7 @@ func (m *move) complete(ctx context.Context, from, to store.Place, head store.Ke
 	if err := copyRecords(ctx, from, to, m.target); err != nil {
 		return err
 	}
-	r, err := m.adopted(ctx, from, to, adopt)
+	r, err := m.adopted(ctx, from, adopt)
 	if err != nil {
 		return err
 	}
@@ -89,11 +90,12 @@ func Check(ctx context.Context, from, to store.Place, head store.Key) error {
 // plan finds out how far the move is, or why it is refused.
 func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, err error) {
 	var there Moved
+	var reply store.Reply
 	if m.source, _, err = headOf(ctx, from, head); err == nil {
 		m.was, err = Of(m.source)
 	}
 	if err == nil {
-		m.target, _, err = headOf(ctx, to, head)
+		m.target, reply, err = headOf(ctx, to, head)
 	}
 	if err == nil {
 		there, err = Of(m.target)
@@ -107,6 +109,9 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 	}
 	same := there.ID == m.was.ID
 	m.reserved = same && there.From != "" && there.N == m.n && (open || m.target.Nonce == m.was.Into)
+	if m.is = reply.Identity; m.reserved {
+		m.is = there.Identity
+	}
 	m.opened = same && there.Err() == nil && there.N >= m.n
 	older := same && there.Err() != nil && there.N < m.n
 	switch {
@@ -151,7 +156,7 @@ func (m *move) mark(ctx context.Context, from store.Place, next Moved) (err erro
 // reserve closes the target, so that no program makes the name there.
 func (m *move) reserve(ctx context.Context, to store.Place, from string) error {
 	old := m.target.Nonce
-	r, err := marked(ctx, m.target, Moved{ID: m.was.ID, N: m.n, From: from})
+	r, err := marked(ctx, m.target, Moved{ID: m.was.ID, N: m.n, From: from, Identity: m.is})
 	if err == nil {
 		err = swap(ctx, to, old, r)
 	}
@@ -161,12 +166,12 @@ func (m *move) reserve(ctx context.Context, to store.Place, from string) error {
 
 // adopted returns the head as the target gets it. Nothing was ever granted
 // in its generation, which is the close's.
-func (m *move) adopted(ctx context.Context, from, to store.Place, adopt Adopt) (store.Record, error) {
+//
+// Invariant: it has the identity with which the target began to wait. If
+// another run of the move had opened the target, and it lost that, it is
+// another store for each program.
+func (m *move) adopted(ctx context.Context, from store.Place, adopt Adopt) (store.Record, error) {
 	_, was, err := headOf(ctx, from, m.source.Key)
-	if err != nil {
-		return store.Record{}, err
-	}
-	_, is, err := headOf(ctx, to, m.source.Key)
 	if err != nil {
 		return store.Record{}, err
 	}
@@ -174,7 +179,7 @@ func (m *move) adopted(ctx context.Context, from, to store.Place, adopt Adopt) (
 	if err != nil {
 		return store.Record{}, err
 	}
-	return adopt(ctx, r, was.Identity, is.Identity)
+	return adopt(ctx, r, was.Identity, m.is)
 }
 
 func headOf(ctx context.Context, p store.Place, head store.Key) (store.Record, store.Reply, error) {

@@ -33,6 +33,8 @@ var moveMutants = []mutant{
 		never(`m.was.From != "" && !m.opened`)),
 	moved("a source that waits for older data is closed", "plan", "TestMoveOfASourceThatWasPutBack",
 		always("!m.opened")),
+	moved("a target that lost what it had since it was opened is another store", "plan", "TestMoveAgainAfterALoss",
+		drop("m.is = there.Identity")),
 	moved("a take that is under way fails by the generation", "move.mark", "TestMove$",
 		drop("r.Generation++")),
 	moved("of two movers one goes on", "move.mark", "TestTwoMovers",

@@ -371,6 +371,56 @@ func TestMoveAfterALoss(t *testing.T) {
 	}
 }
 
+// The target loses what programs did since it was opened, and the move,
+// which was never told to the source, opens it again: as a store that lost
+// writes.
+func TestMoveAgainAfterALoss(t *testing.T) {
+	s, from, to, _ := places(t)
+	names := []func(ctx context.Context, from, to store.Place) error{
+		func(ctx context.Context, from, to store.Place) error { return scope.Move(ctx, "orders", from, to) },
+		func(ctx context.Context, from, to store.Place) error { return sequence.Move(ctx, "fast", from, to) },
+	}
+	for _, move := range names {
+		if err := move(t.Context(), from, mortalPlace(to, &death{at: 2})); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+	}
+	backup := all(t, to)
+	for _, move := range names {
+		if err := move(t.Context(), mortalPlace(from, &death{at: 1}), to); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+	}
+	open := func() snowfence.Grant {
+		o := &lease.Options{TTL: ttl, MaxSkew: ttl, Logger: silent}
+		l, err := lease.Open(t.Context(), to, "orders", s.scheme, o)
+		must(t, err)
+		defer l.Orphan()
+		return l.Status().Grant
+	}
+	lost := open()
+	if n, err := take(t, to, "fast"); n != 1 {
+		t.Fatal(n, err)
+	}
+	for _, r := range backup {
+		put(t, to, r)
+	}
+	id, err := store.Identity(t.Context(), to, "orders")
+	must(t, err, to.Suspect(t.Context(), id))
+	for _, move := range names {
+		must(t, move(t.Context(), from, to))
+	}
+	if again := open(); again.From < lost.Until {
+		t.Errorf("%+v after %+v", again, lost)
+	}
+	if n, err := take(t, to, "fast"); !errors.Is(err, sequence.ErrRolledBack) {
+		t.Errorf("%d, %v", n, err)
+	}
+	if b, err := backfill.Open(t.Context(), to, "orders", s.scheme, 0); !errors.Is(err, backfill.ErrRolledBack) {
+		t.Errorf("%v, %v", b, err)
+	}
+}
+
 // nameless is a store that has no identity.
 type nameless struct{ store.Store }
 
