@@ -77,19 +77,8 @@ func (h *rest) next(e *exchange) error {
 	buf := h.bufs.Get().(*[]byte)
 	defer h.bufs.Put(buf)
 	enc := idEncoder{form: want.form, text: text}
-	if want.past {
-		o.Room = (8 + textRoom) * n
-		ids, err := h.s.IDs.Backfill(r.Context(), e.caller, o, want.at, want.node)
-		if err != nil {
-			return err
-		}
-		h.setHeaders(w, text)
-		*buf = enc.end(enc.append((*buf)[:0], ids))
-		_, _ = w.Write(*buf)
-		return nil
-	}
 	o.Room = 8*n + textRoom*min(n, chunk) // the rest of the text comes in pieces
-	return h.s.IDs.Batch(r.Context(), e.caller, o, func(ids []snowfence.ID) {
+	write := func(ids []snowfence.ID) {
 		h.setHeaders(w, text)
 		for whole := n <= chunk; len(ids) > 0; {
 			k := min(len(ids), chunk)
@@ -104,7 +93,15 @@ func (h *rest) next(e *exchange) error {
 				return // the client is gone; its IDs are used up
 			}
 		}
-	})
+	}
+	if want.past {
+		ids, err := h.s.IDs.Backfill(r.Context(), e.caller, o, want.at, want.node)
+		if err == nil {
+			write(ids)
+		}
+		return err
+	}
+	return h.s.IDs.Batch(r.Context(), e.caller, o, write)
 }
 
 // prefersText reports whether a client would rather have lines of text than

@@ -46,6 +46,9 @@ func (b *backfills) open(ctx context.Context, sp *Space, node int64) (*backfill.
 	return made, nil
 }
 
+// mostPast is more IDs than a second of the past has room for.
+const mostPast = 1 << 13
+
 // Backfill makes n IDs for a time gone by, of a node without a holder, with
 // a tag that was checked.
 func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64, tag *int64) ([]snowfence.ID, error) {
@@ -55,7 +58,7 @@ func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64, tag 
 	if err != nil {
 		return nil, err
 	}
-	ids, err := b.NewAt(ctx, slices.Repeat([]time.Time{at}, int(n))...)
+	ids, err := b.NewAt(ctx, slices.Repeat([]time.Time{at}, int(min(n, mostPast)))...)
 	if errors.Is(err, backfill.ErrRolledBack) { // a new one goes on after an operator confirmed
 		sp.backfills.mu.Lock()
 		delete(sp.backfills.all, node)

@@ -15,7 +15,7 @@ import (
 type IDs struct {
 	core    *Core
 	spaces  *Spaces
-	buffers sync.Pool // of *[]snowfence.ID, for large batches
+	buffers [21]sync.Pool // of *[]snowfence.ID, for large batches: of 1<<i IDs each
 }
 
 // Order is a request for IDs.
@@ -52,6 +52,7 @@ func (s *IDs) Admit(ctx context.Context, c *Caller, o Order, n int64) (*Space, e
 // Batch makes the IDs of an order, and calls use with all of them, once.
 // The slice is not to be kept.
 func (s *IDs) Batch(ctx context.Context, c *Caller, o Order, use func([]snowfence.ID)) error {
+	o.Room += 8 * (1<<bits.Len64(uint64(o.Count-1)) - o.Count) // what the buffer has beyond it
 	sp, err := s.Admit(ctx, c, o, o.Count)
 	if err != nil {
 		return err
@@ -74,6 +75,7 @@ func (s *IDs) Runs(ctx context.Context, c *Caller, o Order) ([]snowfence.Run, er
 // Backfill makes the IDs of an order for a time gone by, of a node without
 // a holder.
 func (s *IDs) Backfill(ctx context.Context, c *Caller, o Order, at time.Time, node int64) ([]snowfence.ID, error) {
+	o.Room += 256 * min(o.Count, mostPast)
 	sp, err := s.Admit(ctx, c, o, o.Count)
 	if err != nil {
 		return nil, err
@@ -143,10 +145,11 @@ func (s *IDs) takeBuffer(n int) (ids []snowfence.ID, done func()) {
 	if n <= smallBatch {
 		return make([]snowfence.ID, n), func() {}
 	}
-	p, _ := s.buffers.Get().(*[]snowfence.ID)
-	if p == nil || cap(*p) < n {
-		ids := make([]snowfence.ID, 1<<bits.Len(uint(n-1)))
+	class := bits.Len(uint(n - 1))
+	p, _ := s.buffers[class].Get().(*[]snowfence.ID)
+	if p == nil {
+		ids := make([]snowfence.ID, 1<<class)
 		p = &ids
 	}
-	return (*p)[:n], func() { s.buffers.Put(p) }
+	return (*p)[:n], func() { s.buffers[class].Put(p) }
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/backfill"
+	"github.com/snowfence/snowfence/lease/scope"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
@@ -58,4 +60,39 @@ func TestIDsReserveBeforeTheyAreMade(t *testing.T) {
 	if s.Spaces.List()[0].Own.gen.Load() != nil {
 		t.Error("a generator was asked")
 	}
+}
+
+// The buffers and the makers of IDs took several times the room of their
+// answers.
+func TestRoomIsWhatIsTaken(t *testing.T) {
+	st := newStore(t, "n")
+	create(t, st, "past", "time=53,node=2,seq=8,epoch=2015-01-01,tick=10us,first=5")
+	must(scope.Namespaces(st).AllowBackfill(t.Context(), "past", 4))
+	s := newService(t, st, Options{})
+	ctx, c := t.Context(), CallerOf(anyone(t.Context()))
+	_, large := s.IDs.takeBuffer(MaxBatch)
+	large()
+	if ids, _ := s.IDs.takeBuffer(smallBatch + 1); cap(ids) > 2*smallBatch {
+		t.Errorf("a small batch has the buffer of %d IDs", cap(ids))
+	}
+	others := &Caller{}
+	noError(t, s.Reserve(others, MostRoom-12_000))
+	o := Order{Namespace: "n", Count: 1025, Room: 8 * 1025}
+	if err := s.IDs.Batch(ctx, c, o, func([]snowfence.ID) {}); KindOf(err) != TooMuch {
+		t.Errorf("a buffer without room: %v", err)
+	}
+	at := time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC)
+	if _, err := s.IDs.Backfill(ctx, c, Order{Namespace: "past", Count: 50}, at, 0); KindOf(err) != TooMuch {
+		t.Errorf("IDs of the past without room: %v", err)
+	}
+	s.Ended(others)
+	for n, want := range map[int64]error{MaxBatch: backfill.ErrFull, mostPast: backfill.ErrFull, mostPast - 1: nil} {
+		ids, err := s.IDs.Backfill(ctx, c, Order{Namespace: "past", Count: n}, at, 0)
+		wantErr(t, err, want, "%d IDs of the past", n)
+		if err == nil && int64(len(ids)) != n {
+			t.Errorf("%d of %d IDs of the past", len(ids), n)
+		}
+	}
+	s.Ended(c)
+	noError(t, s.Reserve(others, MostRoom))
 }
