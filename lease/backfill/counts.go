@@ -163,7 +163,7 @@ func (b *Backfill) readCounts(
 	if err := ns.Usable(b.scheme); err != nil {
 		return fail(err)
 	}
-	if err := b.compare(ctx, seen, ns, rs[max(last, 0)]); err != nil {
+	if err := b.compare(ctx, seen, ns, rs[max(last, 0)], a.Identity); err != nil {
 		return fail(err)
 	}
 	if err := ns.Fills(b.scheme, b.node, a.Identity); err != nil {
@@ -175,8 +175,10 @@ func (b *Backfill) readCounts(
 
 // compare looks for a store that was rolled back behind this Backfill, with
 // or without another identity. It notes that in the namespace, so that no
-// Backfill uses the counts.
-func (b *Backfill) compare(ctx context.Context, seen witnessed, ns scope.Namespace, last store.Record) error {
+// Backfill uses the counts. identity is that of the answer.
+func (b *Backfill) compare(
+	ctx context.Context, seen witnessed, ns scope.Namespace, last store.Record, identity string,
+) error {
 	same := seen.namespace.Epoch() == ns.Epoch()
 	less := ns.Revision() < seen.namespace.Revision()
 	was := seen.record
@@ -187,7 +189,10 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns scope.Namespa
 		return nil
 	}
 	if ns.Generation <= seen.namespace.Generation {
-		if err := b.st.Suspect(ctx, ns.Identity); err != nil {
+		if same, _ := store.Compare(identity, ns.Identity); !same {
+			identity = ns.Identity // others see the change already
+		}
+		if err := b.st.Suspect(ctx, identity); err != nil {
 			return fmt.Errorf("lease: giving the store another identity: %w", err)
 		}
 	}

@@ -101,7 +101,9 @@ func (p *past) nodes(from, until int64) {
 // A backup that was restored has lost counts. Nothing is made until an
 // operator names nodes that no such ID has, and then only with these.
 func TestPastAfterABackupWasRestored(t *testing.T) {
-	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
+	for name, id := range map[string]string{
+		"another identity": "two", "the same identity": "one:-", "the same to a program that sees more": "one:1",
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPast(t, pastLayout, 0)
 			b := p.open(0)
@@ -113,7 +115,7 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			p.st.restore(backup, id)
 			p.refused(b, late, backfill.ErrRolledBack, "--backfill-nodes")
 			p.refused(b, early, backfill.ErrRolledBack, "--backfill-nodes")
-			if told := p.st.suspected; told != map[string]int{"one": 1}[id] {
+			if told := p.st.suspected; told != map[string]int{"one:-": 1, "one:1": 1}[id] {
 				t.Errorf("the store got another identity %d times", told)
 			}
 			if other, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
@@ -177,7 +179,7 @@ func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
 
 // The backup may be older than the choice of numbers.
 func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
-	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
+	for name, id := range map[string]string{"another identity": "two", "the same identity": "one:-"} {
 		p := newPastOf(t, schemeOf(t, pastLayout))
 		backup := p.st.backup()
 		p.allow(0)
@@ -318,7 +320,7 @@ func TestPastOfAnOlderStoreThatWasChanged(t *testing.T) {
 				backup = p.st.backup()
 			}
 			p.id(b, early)
-			p.st.restore(backup, "one")
+			p.st.restore(backup, "one:-")
 			_, err := scope.Namespaces(p.st).NoteOthers(p.ctx, "n")
 			for _, n := range []int64{200, 100} {
 				if err == nil {
@@ -349,7 +351,7 @@ func TestPastOfAStoreFromBeforeTheNodes(t *testing.T) {
 	p.nodes(0, 4)
 	b := p.open(1)
 	p.id(b, at)
-	p.st.restore(backup, "one")
+	p.st.restore(backup, "one:-")
 	p.refused(b, at, backfill.ErrRolledBack, "")
 	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 1); !errors.Is(err, backfill.ErrRolledBack) {
 		t.Errorf("opened afterwards: %v", err)
@@ -385,7 +387,7 @@ func TestPastOfAnOlderStoreThatWasWritten(t *testing.T) {
 			b := p.open(3)
 			p.id(b, at)
 			seen := p.namespace().Revision()
-			p.st.restore(backup, "one")
+			p.st.restore(backup, "one:-")
 			p.allow(c.last)
 			if c.again.Until > 0 {
 				p.nodes(c.again.From, c.again.Until)
@@ -429,10 +431,10 @@ func TestPastWithoutAnswers(t *testing.T) {
 	}
 	p.st.away = nil
 	p.id(b, at)
-	p.st.restore(backup, "one")
+	p.st.restore(backup, "one:-")
 	p.st.away = map[string]error{"suspect": away}
 	p.refused(b, at, away, "another identity")
-	p.st.restore(backup, "one")
+	p.st.restore(backup, "one:-")
 	p.st.away = map[string]error{"later": away}
 	p.refused(b, at, away, "")
 	p.st.away = nil

@@ -305,7 +305,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
 	must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
 	b := p.open(0)
-	p.st.restore(backup, "one")
+	p.st.restore(backup, "one:-")
 	var cancel context.CancelFunc
 	p.ctx, cancel = context.WithTimeout(p.ctx, 30*time.Second) // it must not try for ever
 	defer cancel()
@@ -315,7 +315,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	backup = p.st.backup()
 	b = p.open(0)
 	p.id(b, at)
-	p.st.restore(backup, "one")
+	p.st.restore(backup, "one:-")
 	must(newAt(p.ctx, p.open(0), at))
 	p.refused(b, at, backfill.ErrRolledBack, "--backfill-nodes") // another write in place of its own
 
@@ -325,7 +325,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	backup = p.st.backup()
 	p.id(b, at)
 	p.id(b, at)
-	p.st.restore(backup, "one")
+	p.st.restore(backup, "one:-")
 	p.refused(b, at, backfill.ErrRolledBack, "--backfill-nodes") // writes before it
 }
 

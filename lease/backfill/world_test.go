@@ -48,7 +48,7 @@ type pastStore struct {
 }
 
 func newPastStore() *pastStore {
-	return &pastStore{Memory: store.NewMemory(), id: "one", written: map[store.Key]store.Record{}}
+	return &pastStore{Memory: store.NewMemory(), id: "one:-", written: map[store.Key]store.Record{}}
 }
 
 // reply is the answer of the store about itself.
