@@ -24,10 +24,6 @@ const (
 	// back.
 	mysqlServer = `CONCAT(@@server_id, /*!80000 ':', @@server_uuid, */ ' ', (SELECT UNIX_TIMESTAMP(create_time)
       FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_position'))`
-	// NOW is when the statement began, in UTC without summer time; SYSDATE
-	// is now.
-	mysqlNow = `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) ` +
-		`+ TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - (%d)) DIV %d`
 )
 
 // MariaDB returns the SQL for MariaDB 10.6 and later. It may be run again:
@@ -58,7 +54,6 @@ func mysql(p Plan, returning bool) (string, error) {
 	v := n.textValues()
 	v["Start"], v["MaxWaitTicks"] = (n.From+1)*n.Count-1, n.MaxWaitUS/n.Tick
 	v["Schema"], v["Server"] = schema, mysqlServer
-	v["Now"] = fmt.Sprintf(mysqlNow, n.Epoch, n.Tick)
 	v["Parts"] = n.nodeParts("(id >> %d & %d) << %d", "0")
 	v["Sequence"] = n.sequencePart("id >> %d & %d", "0")
 	v["Tag"], v["TagPart"] = n.tag(mysqlTag, schema), n.tag(",\n    'tag', id >> {{Shift}} & {{Mask}}", "")

@@ -56,6 +56,16 @@ BEGIN
   RETURN 1;
 END;;
 
+-- The tick of the clock. SYSDATE is now, in local time; NOW is when the statement began, or what the session set.
+/*!80000 DROP FUNCTION IF EXISTS {{Schema}}snowfence_now */;;
+CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_now() RETURNS BIGINT NOT DETERMINISTIC NO SQL SQL SECURITY DEFINER
+BEGIN
+  DECLARE here DATETIME(6) DEFAULT SYSDATE(6);
+  DECLARE utc BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + TIMESTAMPDIFF(MICROSECOND, NOW(6), here);
+  -- Summer time may differ between the two: back in local time, it is an hour off then.
+  RETURN (utc - TIMESTAMPDIFF(MICROSECOND, here, FROM_UNIXTIME(utc * 0.000001)) - ({{Epoch}})) DIV {{Tick}};
+END;;
+
 -- A new ID, also in @snowfence_id. It counts when the transaction commits.
 /*!80000 DROP FUNCTION IF EXISTS {{Schema}}snowfence_next */;;
 CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_next() RETURNS BIGINT NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY DEFINER
@@ -64,7 +74,7 @@ BEGIN
   DECLARE moved BIGINT UNSIGNED;
   DECLARE ahead BIGINT;
   DECLARE waited BIGINT DEFAULT 0;
-  DECLARE now BIGINT DEFAULT {{Now}};
+  DECLARE now BIGINT DEFAULT {{Schema}}snowfence_now();
   -- The next row would get that number: an ID again, or the end of all numbers.
   IF @@insert_id > 0 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: insert_id is set, and an ID could repeat: leave it out, or SET insert_id = 0';
@@ -96,7 +106,7 @@ BEGIN
       SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: IDs are too far ahead of the clock, which stepped back, or very many were made: wait, or set it right';
     END IF;
     DO SLEEP(ahead * {{Tick}} / 1000000);
-    SET ahead = CAST(taken DIV {{Count}} AS SIGNED) - {{Now}} - {{Lead}};
+    SET ahead = CAST(taken DIV {{Count}} AS SIGNED) - {{Schema}}snowfence_now() - {{Lead}};
   END WHILE;
   SET @snowfence_id = CAST((taken DIV {{Count}}) << {{TimeShift}} | ({{First}} + taken MOD {{Count}}) << {{SeqShift}} | {{NodeBits}} AS SIGNED);
   RETURN @snowfence_id;
@@ -135,7 +145,7 @@ DROP PROCEDURE IF EXISTS {{Schema}}snowfence_confirm;;
 CREATE PROCEDURE {{Schema}}snowfence_confirm(seconds DECIMAL(8, 3)) MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
   DECLARE taken BIGINT UNSIGNED;
-  DECLARE start BIGINT DEFAULT {{Now}} + CEIL(seconds * 1000000 / {{Tick}}) + {{Lead}} + 1;
+  DECLARE start BIGINT DEFAULT {{Schema}}snowfence_now() + CEIL(seconds * 1000000 / {{Tick}}) + {{Lead}} + 1;
   IF seconds IS NULL OR seconds < 0 OR seconds > 86400 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: give the largest difference of two clocks, 0 to 86400 seconds';
   END IF;

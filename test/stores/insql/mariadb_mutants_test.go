@@ -8,7 +8,7 @@ import (
 
 const (
 	tickOfTaken = "taken DIV 4096"
-	nowOfServer = "UTC_TIMESTAMP(6)) + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))"
+	utcOfServer = "UTC_TIMESTAMP(6)) + TIMESTAMPDIFF(MICROSECOND, NOW(6), here)"
 )
 
 var mariadbMutants = []mutant{
@@ -43,14 +43,9 @@ var mariadbMutants = []mutant{
 	{" << 0 | 20480", " << 0 | 24576", "fields"},
 	{tickOfTaken + ") << 22", tickOfTaken + ") << 21", "fields"},
 	{"(0 + taken MOD 256) << 10", "(0 + taken MOD 256) << 9", "parts around the sequence"},
-	{
-		"DECLARE now BIGINT DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + nowOfServer,
-		"DECLARE now BIGINT DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", "time of the session",
-	},
-	{
-		"DECLARE now BIGINT DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-		"DECLARE now BIGINT DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NOW(6))", "time of the session",
-	},
+	{utcOfServer, "UTC_TIMESTAMP(6))", "time of the session"},
+	{utcOfServer, "NOW(6)) + TIMESTAMPDIFF(MICROSECOND, NOW(6), here)", "time of the session"},
+	{"utc - TIMESTAMPDIFF(MICROSECOND, here, FROM_UNIXTIME(utc * 0.000001))", "utc", "time of the session"},
 	{"layout <> 'time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms' OR ", "", "printed again"},
 	{" OR node <> 5)", ")", "printed again"},
 	{"IF (SELECT COUNT(*) FROM snowfence_state) = 0 THEN", "IF TRUE THEN", "printed again"},

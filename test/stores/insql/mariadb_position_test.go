@@ -113,7 +113,17 @@ func increment(b base) {
 // changes the time of an ID.
 func timeOfSession(b base) {
 	s := schemeOf(b, "snowfence")
-	for _, set := range []string{"time_zone = '+09:00'", "timestamp = 2000000000", "timestamp = 1000000000"} {
+	const zone = "INSERT IGNORE INTO mysql.time_zone"
+	b.do(zone+" VALUES (9998, 'N'), (9999, 'N')",
+		zone+"_name VALUES ('Summer ends', 9998), ('Summer began', 9999)",
+		zone+"_transition_type VALUES (9998, 0, 0, 0, ''), (9998, 1, 3600, 1, '')",
+		zone+"_transition_type VALUES (9999, 0, 0, 0, ''), (9999, 1, 3600, 1, '')",
+		zone+"_transition VALUES (9998, -2000000000, 1), (9998, UNIX_TIMESTAMP() + 1800, 0)",
+		zone+"_transition VALUES (9999, -2000000000, 0), (9999, 1500000000, 1)")
+	for _, set := range []string{
+		"time_zone = '+09:00'", "timestamp = 2000000000", "timestamp = 1000000000", "time_zone = 'Summer ends'",
+		"time_zone = 'Summer began', timestamp = 1400000000",
+	} {
 		began := time.Now()
 		p, err := s.Decode(b.next(1, "SET "+set)[0])
 		if err != nil || p.Time.Before(began.Add(-2*time.Millisecond)) || p.Time.After(time.Now().Add(time.Second)) {
