@@ -39,7 +39,7 @@ DROP PROCEDURE {{Schema}}snowfence_setup;;
 -- MariaDB replaces functions, and keeps the rights of users. MySQL 8 drops them: grant EXECUTE again there.
 -- Refuses to make IDs where the position may be older than IDs that were made from it.
 /*!80000 DROP FUNCTION IF EXISTS {{Schema}}snowfence_check */;;
-CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_check() RETURNS BIGINT NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
+CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_check() RETURNS VARCHAR(512) NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
 BEGIN
   IF CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: this server is read_only, as replicas are: connect to the primary';
@@ -53,7 +53,7 @@ BEGIN
   IF (SELECT COUNT(*) FROM {{Schema}}snowfence_state WHERE one = 1 AND server = {{Server}}) = 0 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: the server or its data changed since the last ID: when the old server is gone, CALL snowfence_confirm(10)';
   END IF;
-  RETURN 1;
+  RETURN HEX(DATABASE()); -- of the functions
 END;;
 
 -- The tick of the clock. SYSDATE is now, in local time; NOW is when the statement began, or what the session set.
@@ -79,7 +79,7 @@ BEGIN
   IF @@insert_id > 0 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: insert_id is set, and an ID could repeat: leave it out, or SET insert_id = 0';
   END IF;
-  IF @snowfence_checked IS NULL THEN -- once a connection
+  IF COALESCE(@snowfence_checked, '') <> HEX(DATABASE()) THEN -- once a connection, or after functions of another schema
     SET @snowfence_checked = {{Schema}}snowfence_check();
   END IF;
   -- InnoDB gives no number of the counter twice, also none that was rolled back.

@@ -14,7 +14,8 @@ const (
 var mariadbMutants = []mutant{
 	{"tag < 0 OR tag > 7", "tag > 8", "tag"},
 	{"id & ~(7 << 22) | ", "id | ", "tag"},
-	{"IF @snowfence_checked IS NULL THEN", "IF @snowfence_checked THEN", "another server"},
+	{"IF COALESCE(@snowfence_checked, '') <> HEX(DATABASE()) THEN", "IF FALSE THEN", "another server"},
+	{"IF COALESCE(@snowfence_checked, '') <> HEX(DATABASE()) THEN", "IF @snowfence_checked IS NULL THEN", "another server"},
 	{"IF @@insert_id > 0 THEN", "IF FALSE THEN", "numbers of a session"},
 	{"@@read_only AS CHAR) NOT IN", "@@read_only AS CHAR) IN", "unique"},
 	{"CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF')", "FALSE", "another server"},

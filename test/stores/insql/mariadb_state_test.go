@@ -20,6 +20,12 @@ func anotherServer(b base) {
 		b.do("SET GLOBAL " + strings.Fields(c.set)[0] + " = " + c.was)
 		b.failing(err, c.text)
 	}
+	// What a session knows of another schema says nothing of this one.
+	other := base{TB: b.TB, db: b.db, mariadb: b.mariadb, name: b.mariadb.NewDatabase(b)}
+	other.do("USE "+other.name, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
+	b.must(other.load(b.text))
+	b.fails("snowfence_confirm", "SELECT "+other.name+".snowfence_next()",
+		"UPDATE snowfence_state SET server = CONCAT('x', server)", "SELECT snowfence_next()")
 	b.do("SET GLOBAL server_id = 2", "CALL snowfence_confirm(0.5)")
 	after, err := b.ask(1)
 	b.do("SET GLOBAL server_id = 1")
