@@ -91,7 +91,7 @@ func (n numbers) columnTrigger(schema string, returning bool) (check, trigger st
 		"Table": quoted("`", n.Table...), "Column": quoted("`", n.Column),
 		"Trigger": quoted("`", append(slices.Clone(n.Table[:last]), cut("snowfence_"+n.Table[last], 64))...),
 	}
-	v["TableText"], v["ColumnText"], v["Database"] = text(n.Table[last]), text(n.Column), "DATABASE()"
+	v["TableText"], v["ColumnText"], v["Database"] = text(n.Table[last]), text(n.Column), "@snowfence_db"
 	if last > 0 {
 		v["Database"] = text(n.Table[0])
 	}

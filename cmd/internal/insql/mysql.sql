@@ -1,6 +1,6 @@
 {{About}}-- Layout {{Spec}}, node {{Node}}: IDs run at most {{Lead}} ticks ahead of the clock.
 -- For the client program of MariaDB or MySQL, which knows DELIMITER: mariadb DATABASE < FILE.
-SET @snowfence_sql_mode = @@sql_mode, sql_mode = 'STRICT_ALL_TABLES';
+SET @snowfence_sql_mode = @@sql_mode, sql_mode = 'STRICT_ALL_TABLES', @snowfence_db = DATABASE(); -- a procedure has its own
 
 -- The position is the AUTO_INCREMENT counter of this table: tick × {{Count}} + slot. The table is always empty.
 -- The second column keeps connections apart that put in the same position.
