@@ -3,6 +3,7 @@ package insql
 import (
 	_ "embed"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"math/bits"
 	"slices"
@@ -89,7 +90,7 @@ func (n numbers) columnTrigger(schema string, returning bool) (check, trigger st
 	v := values{
 		"Comment": comment(n.Column), "Returning": "", "Schema": schema,
 		"Table": quoted("`", n.Table...), "Column": quoted("`", n.Column),
-		"Trigger": quoted("`", append(slices.Clone(n.Table[:last]), cut("snowfence_"+n.Table[last], 64))...),
+		"Trigger": quoted("`", append(slices.Clone(n.Table[:last]), triggerName(n.Table[last], n.Column))...),
 	}
 	v["TableText"], v["ColumnText"], v["Database"] = text(n.Table[last]), text(n.Column), "@snowfence_db"
 	if last > 0 {
@@ -101,11 +102,12 @@ func (n numbers) columnTrigger(schema string, returning bool) (check, trigger st
 	return v.fillText(mysqlCheck), v.fillText(mysqlTrigger)
 }
 
-// cut returns the first characters of a name, of which MySQL allows 64.
-func cut(name string, most int) string {
-	for utf8.RuneCountInString(name) > most {
-		_, last := utf8.DecodeLastRuneInString(name)
-		name = name[:len(name)-last]
+// triggerName names the trigger of a column, in the 64 characters that
+// MySQL allows. A long name has a sum in place of its end.
+func triggerName(table, column string) string {
+	name := "snowfence_" + table + "." + column
+	if utf8.RuneCountInString(name) <= 64 {
+		return name
 	}
-	return name
+	return fmt.Sprintf("%s.%08x", string([]rune(name)[:55]), crc32.ChecksumIEEE([]byte(name)))
 }
