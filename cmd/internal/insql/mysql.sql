@@ -82,6 +82,9 @@ BEGIN
   IF COALESCE(@snowfence_checked, '') <> HEX(DATABASE()) THEN -- once a connection, or after functions of another schema
     SET @snowfence_checked = {{Schema}}snowfence_check();
   END IF;
+  IF now > {{MaxTick}} THEN -- or the counter would stay above all times when the clock is right again
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: the layout has no ID for this time';
+  END IF;
   -- InnoDB gives no number of the counter twice, also none that was rolled back.
   INSERT INTO {{Schema}}snowfence_position (connection) VALUES (CONNECTION_ID());
   SET taken = LAST_INSERT_ID();

@@ -73,6 +73,7 @@ var mariadbProbes = []probe{
 	{"even", nil, even},
 	{"ahead", []string{"--layout", slowIDs, "--lead", "5"}, manyRows(slowIDs, 400, 60*time.Millisecond)},
 	{"too far ahead", []string{"--layout", "time=36,node=10,seq=2", "--lead", "3", "--max-wait", "100ms"}, tooFar},
+	{"clock beyond the layout", nil, beyond},
 	{"another server", nil, anotherServer},
 	{"data put back", nil, putBack},
 	{"numbers of a session", nil, sessionNumbers},

@@ -35,6 +35,7 @@ var mariadbMutants = []mutant{
 	{"\n  DELETE FROM snowfence_position WHERE position = taken AND connection = CONNECTION_ID();", "", "unique"},
 	{"\n    DELETE FROM snowfence_position WHERE position = taken AND connection = CONNECTION_ID();", "", "unique"},
 	{"IF taken DIV 4 > 68719476735 THEN", "IF FALSE THEN", "too far ahead"},
+	{"IF now > 2199023255551 THEN", "IF FALSE THEN", "clock beyond the layout"},
 	{"- now - 5;", "- now - 500;", "ahead"},
 	{"SET waited = waited + ahead;", "SET waited = 0;", "too far ahead"},
 	{"IF waited > 100 THEN", "IF waited > 100 AND FALSE THEN", "too far ahead"},

@@ -95,6 +95,15 @@ func tooFar(b base) {
 	b.fails("above all times of the layout", "CALL snowfence_confirm(0)")
 }
 
+// beyond sets the clock beyond the layout and right again: the counter
+// stays where it was.
+func beyond(b base) {
+	b.must(b.load(strings.Replace(b.text, "RETURN (utc - ", "RETURN 2199023255552 + (utc - ", 1)))
+	b.none("no ID for this time")
+	b.must(b.load(b.text))
+	b.next(1)
+}
+
 // increment checks servers that count in steps, as in a ring of two
 // primaries.
 func increment(b base) {
