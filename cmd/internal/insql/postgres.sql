@@ -54,7 +54,10 @@ BEGIN
   END IF;
   -- Other lanes have other slices of the same ticks: they begin above all that the old ones took, and lanes of
   -- restored data may not know all of that.
-  IF EXISTS (SELECT FROM {{Schema}}.snowfence_state WHERE xmin = xid AND identity = {{Schema}}.snowfence_identity()) THEN
+  IF had.lanes IS NOT NULL THEN
+    IF NOT EXISTS (SELECT FROM {{Schema}}.snowfence_state WHERE xmin = xid AND identity = {{Schema}}.snowfence_identity()) THEN
+      RAISE 'snowfence: the server or its data is not the one that made the IDs: run snowfence_confirm first';
+    END IF;
     start := 0;
   END IF;
   FOR lane IN 0 .. coalesce(had.lanes, 0) - 1 LOOP
