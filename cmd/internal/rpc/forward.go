@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -94,7 +96,8 @@ func forwarded[Req, Res any](
 	ctx context.Context, r leases, id string, m *Req,
 	do func(api.LeaseServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
 ) (*Res, error) {
-	ctx, cancel := context.WithTimeout(ctx, forwardWait)
+	// Otherwise who hangs up would look like a server that does not answer.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forwardWait)
 	defer cancel()
 	address, err := r.s.Servers.Peer(ctx, id)
 	if err != nil {
@@ -105,13 +108,17 @@ func forwarded[Req, Res any](
 	if token := server.CallerOf(ctx).Token; token != "" {
 		req.Header().Set("Authorization", token)
 	}
+	var answers atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { answers.Store(true) }})
 	res, err := do(api.NewLeaseServiceClient(r.others, address), ctx, req)
 	if err == nil {
 		return res.Msg, nil
 	}
 	switch kind, message := answerOf(err); {
 	case kind == server.Elsewhere:
-		r.s.Servers.PeerAway(id)
+		if !answers.Load() { // one that refuses is there
+			r.s.Servers.PeerAway(id)
+		}
 		return nil, fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)
 	case stranger(kind):
 		return nil, fmt.Errorf("its server knows neither the caller nor the namespace: %w", lease.ErrElsewhere)

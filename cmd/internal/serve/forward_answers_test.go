@@ -164,3 +164,54 @@ func TestAnswersOfAnotherServer(t *testing.T) {
 		}
 	}
 }
+
+// A caller who hung up, or whose request the other server refused, made
+// that server away for all callers.
+func TestCallersMakeNoServerAway(t *testing.T) {
+	t.Parallel()
+	st := unitStore(t)
+	_, ts, ticket := serveStranger(t, st, "slow", (*httptest.Server).Start)
+	answer := make(chan struct{}, 2)
+	ts.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-answer:
+		case <-r.Context().Done():
+		}
+		w.WriteHeader(http.StatusTooManyRequests) // as where there is no room for a request
+	})
+	b := advertised(t, st, "", "")
+	at := callerOf(b, "Authorization", "Bearer secret")
+	renew := func(wait time.Duration) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		defer cancel()
+		_, err := at.Renew(ctx, with(at, &pb.RenewRequest{Ticket: ticket, Attempt: rand.Text()}))
+		fails(t, err, "a renewal")
+	}
+	for _, wait := range []time.Duration{50 * time.Millisecond, time.Minute} {
+		if wait == time.Minute {
+			answer <- struct{}{} // of the caller who left
+			answer <- struct{}{}
+		}
+		renew(wait)
+		for range 20 { // the servers go on without the caller
+			if _, err := b.service.Servers.Peer(t.Context(), "slow"); err != nil {
+				t.Fatalf("after %v: %v", wait, err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	for _, when := range []string{"frozen", "gone"} {
+		if when == "gone" {
+			ts.CloseClientConnections()
+			ts.Close()
+			eventually(t, "the other server is asked again", func() bool {
+				_, err := b.service.Servers.Peer(t.Context(), "slow")
+				return err == nil
+			})
+		}
+		renew(time.Minute)
+		_, err := b.service.Servers.Peer(t.Context(), "slow")
+		fails(t, err, "a server that is "+when)
+	}
+}
