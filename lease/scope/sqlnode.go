@@ -29,7 +29,7 @@ const (
 // region of the functions, and the tick above which their IDs have to
 // begin. The node must be outside the leasable nodes. If the node has
 // functions already, again must be true: with it, the operator states that
-// the new ones are for the same database.
+// the new ones are for the same database, whose clock is within 30 seconds.
 //
 // From then on no program leases the node. Until
 // [Operator.RetireFunctions], a change that could make an ID of it is
@@ -157,7 +157,8 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 
 // RetireFunctions records that functions in a database were dropped, and
 // returns their region with its end. After that, a layout, a lease or other
-// functions may use the node.
+// functions may use the node. The database's clock has to be within 30
+// seconds of the operator's.
 func (op Operator) RetireFunctions(ctx context.Context, namespace string, node int64) (Region, error) {
 	ns, err := op.Show(ctx, namespace)
 	if err != nil {

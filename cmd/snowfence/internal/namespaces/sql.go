@@ -62,7 +62,8 @@ the node must lie outside those that can be leased, and a second print of it is 
 layout is the namespace's. From then on the node is not leased, no change of the
 namespace that could make one of its IDs is accepted, and the namespace is not deleted. With
 --again it prints the functions another time, for the same database only. When you have
-dropped the functions there, --retire records that. Without --store nothing keeps the node.
+dropped the functions there, --retire records that. Both need a database clock within 30
+seconds of this machine's. Without --store nothing keeps the node.
 
 An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.
 
