@@ -41,6 +41,7 @@ type Lessor struct {
 
 	last    atomic.Int64 // the unit where a node was free last
 	holders atomic.Int64 // nodes with a holder at the last look, and those sublet and not released since
+	freed   sync.Map     // nodes that were released since the last look: a release may be repeated
 	all     atomic.Int64 // nodes of all units
 	ahead   atomic.Bool  // a unit is being leased ahead of demand
 
@@ -128,7 +129,10 @@ func (l *Lessor) subletNode(
 		switch {
 		case failed == nil:
 			l.last.Store(int64(i))
-			l.noteSublets(1)
+			if len(r.Earlier) == 0 { // otherwise an earlier attempt may have counted
+				l.freed.Delete(a.Grant.Node)
+				l.noteSublets(1)
+			}
 			return a, l.unitCount, nil
 		case errors.Is(failed, lease.ErrTaken), errors.Is(failed, lease.ErrEnded):
 		default:
@@ -158,10 +162,14 @@ func (l *Lessor) Release(ctx context.Context, t wire.Ticket, used int64) error {
 	case err != nil:
 		return err
 	}
-	if _, sublet := u.(*unit); sublet {
-		l.holders.Add(-1) // the next look counts what is not free
+	err = u.Release(ctx, t, used)
+	if _, sublet := u.(*unit); sublet && err == nil {
+		good, _ := lease.ReadTicket(t)
+		if _, again := l.freed.LoadOrStore(good.Grant.Node, true); !again {
+			l.holders.Add(-1) // the next look counts what is not free
+		}
 	}
-	return u.Release(ctx, t, used)
+	return err
 }
 
 // serverOf returns the unit of a ticket, or the store. It decides whether

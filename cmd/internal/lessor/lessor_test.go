@@ -152,6 +152,53 @@ func TestUnitsFollowDemand(t *testing.T) {
 	})
 }
 
+// Who repeated a request made another unit be leased. Who repeated a
+// release, or forged one, made the units look empty.
+func TestRepeatsCountOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		defer r.Close(t.Context())
+		counted := func(when string, want int64) {
+			t.Helper()
+			synctest.Wait()
+			if held, _ := r.Count(); held != want || r.opened.Load() != 1 {
+				t.Errorf("%s: %d nodes are counted, want %d, in %d units", when, held, want, r.opened.Load())
+			}
+		}
+		q := wire.Request{Attempt: rand.Text(), Label: "x"}
+		a := must(r.Acquire(t.Context(), "n", q))
+		for range 20 {
+			q.Earlier, q.Attempt = []string{q.Attempt}, rand.Text()
+			a = must(r.Acquire(t.Context(), "n", q))
+		}
+		counted("one holder", 1)
+		b, c := must(r.take("y")), must(r.take("z"))
+		forged := append(wire.Ticket(nil), b.Ticket...)
+		forged[len(forged)-1] ^= 1
+		wantErr(t, r.Release(t.Context(), forged, 0), store.ErrLost, "a forged release")
+		counted("three holders", 3)
+		for range 5 {
+			noError(t, r.Release(t.Context(), a.Ticket, a.Grant.From))
+		}
+		counted("two holders", 2)
+		q.Attempt, q.Within = rand.Text(), snowfence.NodeRange{From: a.Grant.Node, Until: a.Grant.Node + 1}
+		a = must(r.Acquire(t.Context(), "n", q))
+		time.Sleep(3 * time.Second / 2) // the next look
+		counted("three again", 3)
+		noError(t, r.Release(t.Context(), a.Ticket, a.Grant.From))
+		noError(t, r.Release(t.Context(), b.Ticket, b.Grant.From))
+		counted("one", 1)
+		for range 8 { // each node once more
+			next := must(r.take("x"))
+			counted("one and this one", 2)
+			noError(t, r.Release(t.Context(), next.Ticket, next.Grant.From))
+			counted("one again", 1)
+		}
+		noError(t, r.Release(t.Context(), c.Ticket, c.Grant.From))
+		counted("none", 0)
+	})
+}
+
 // Callers who wait for a unit get one together. A request for certain nodes
 // takes none while others have room. An empty unit stays while the others
 // would be too full without it.
@@ -480,6 +527,9 @@ func TestShortLives(t *testing.T) {
 }
 
 func must[T any](v T, err error) T { return tests.Must(v, err) }
+
+// wantErr reports an error of another kind, and with nil any error.
+var wantErr = tests.WantErr
 
 // noError ends the test at an error.
 var noError = tests.NoError

@@ -131,6 +131,7 @@ func (l *Lessor) dropUnits(now time.Time) (gone []*lease.Lease, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	used, all := int64(0), int64(0)
+	l.freed.Clear()
 	for _, u := range l.units {
 		u.sublet = u.Held(nil)
 		if u.sublet > 0 {
