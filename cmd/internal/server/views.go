@@ -77,6 +77,11 @@ func (s *Views) Watch(
 	if err := s.core.Reserve(CallerOf(ctx), StreamRoom); err != nil {
 		return err
 	}
+	asked, cancel := WithStoreTimeout(ctx)
+	defer cancel()
+	if _, err := s.newView(asked, m.Namespace); err != nil { // before anything is kept for the name
+		return err
+	}
 	w, leave := s.Watched(m.Namespace)
 	defer leave()
 	var have *View

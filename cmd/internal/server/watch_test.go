@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -140,4 +141,16 @@ func TestWatchersEnd(t *testing.T) {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
+}
+
+// Whoever watched namespaces that there are not left a reader of each
+// behind.
+func TestWatchOfNoNamespaceKeepsNothing(t *testing.T) {
+	s := newService(t, newStore(t, "n"), Options{})
+	for _, name := range []string{"nowhere", strings.Repeat("x", 1<<20)} {
+		err := s.Views.Watch(anyone(t.Context()), &pb.WatchLeasesRequest{Namespace: name}, nil)
+		if k := KindOf(err); k != NoNamespace && k != Invalid || len(s.Views.all) > 0 {
+			t.Errorf("%.20s: %v, and %d readers", name, err, len(s.Views.all))
+		}
+	}
 }
