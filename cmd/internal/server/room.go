@@ -42,6 +42,10 @@ func (s *Room) Reserve(c *Caller, n int64) error {
 	if !s.used.takeShare(who, n, MostRoom) {
 		return Errorf(TooMuch, "too many large answers are on their way already: ask again, or for less")
 	}
+	if last := len(c.room) - 1; last >= 0 && c.room[last].who == who {
+		c.room[last].n += n // in all: what was given back is not to be taken again by Ended
+		return nil
+	}
 	c.room = append(c.room, reservation{who, n})
 	return nil
 }

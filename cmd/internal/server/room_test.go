@@ -96,3 +96,21 @@ func TestRoomIsWhatIsTaken(t *testing.T) {
 	s.Ended(c)
 	noError(t, s.Reserve(others, MostRoom))
 }
+
+// A list that was shorter than its room made the server think that it used
+// less than it did.
+func TestRoomGivenBackEarly(t *testing.T) {
+	var room Room
+	list, same, others := &Caller{From: "192.0.2.1:1"}, &Caller{From: "192.0.2.1:2"}, &Caller{}
+	const mb = 1 << 20
+	noError(t, room.Reserve(same, 166*mb))
+	noError(t, room.Reserve(list, 20*mb))
+	noError(t, room.Reserve(list, -19*mb))
+	noError(t, room.Reserve(others, 69*mb))
+	for _, c := range []*Caller{list, same, others} {
+		room.Ended(c)
+	}
+	if room.used.total != 0 || len(room.used.by) > 0 {
+		t.Errorf("%d bytes are used at the end: %v", room.used.total, room.used.by)
+	}
+}
