@@ -37,7 +37,7 @@ func (p *Process) serveHTTP(
 	}
 	s := &http.Server{
 		Handler: p.withDeadlines(h), ConnContext: withPlace,
-		ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: server.RequestRoom / 2,
 		ErrorLog: log.New(lineLogger{p.cfg.Logger}, "", 0), Protocols: new(http.Protocols),
 	}
 	s.Protocols.SetHTTP1(true)

@@ -44,3 +44,17 @@ func TestRefusalForRoomLosesNoNumber(t *testing.T) {
 		}
 	}
 }
+
+// Headers were four times the room of a request.
+func TestHeadersHaveRoom(t *testing.T) {
+	p, _ := start(t, Config{}, newStore(t))
+	for n, want := range map[int]int{6 << 10: 200, server.RequestRoom: http.StatusRequestHeaderFieldsTooLarge} {
+		req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.HTTP+"/healthz", nil))
+		req.Header.Set("Cookie", strings.Repeat("x", n))
+		res := must(http.DefaultClient.Do(req))
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%d bytes of headers: %s", n, res.Status)
+		}
+	}
+}
