@@ -384,6 +384,11 @@ func TestLeaseShows(t *testing.T) {
 		""); resp.StatusCode != http.StatusNotFound {
 		t.Error(resp.Status)
 	}
+	noError(t, b.service.Reserve(&server.Caller{}, server.MostRoom))
+	if resp, _ := b.ask(t, "GET", "/dashboard/api/leases?namespace=orders", "",
+		""); resp.StatusCode != http.StatusTooManyRequests {
+		t.Error("a list without room:", resp.Status)
+	}
 }
 
 // leaseOf returns the lease of a row.

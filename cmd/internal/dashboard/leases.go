@@ -38,7 +38,8 @@ const maxRows = 200
 func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	name := q.Get("namespace")
-	if _, err := d.authorizeNamespace(r, name); err != nil {
+	id, err := d.authorizeNamespace(r, name)
+	if err != nil {
 		return err
 	}
 	number := map[string]int64{"node": -1, "offset": 0, "limit": 50}
@@ -60,6 +61,11 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	l, ok := v.Picture.(*nodeMap)
 	if !ok {
 		return server.Errorf(server.Internal, "the view has no picture")
+	}
+	c := &server.Caller{Identity: id, From: r.RemoteAddr}
+	defer d.cfg.Service.Ended(c)
+	if err := d.cfg.Service.Reserve(c, maxRows*server.LeaseRoom+32*int64(len(l.blocks))); err != nil {
+		return err
 	}
 	list := l.selectBlocks(number["node"], strings.ToLower(q.Get("find")), q.Get("held") == "true")
 	sortRows(list, q.Get("order"))
