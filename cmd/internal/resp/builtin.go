@@ -248,5 +248,11 @@ func info(c *conn, _ [][]byte) {
 			fmt.Fprintf(&b, "%s:taken=%d\r\n", sq.Name, sq.Taken.Load())
 		}
 	}
+	caller := c.caller()
+	defer c.ended(caller)
+	if err := s.cfg.Service.Reserve(caller, 2*int64(b.Len())); err != nil {
+		c.writeFailure(err)
+		return
+	}
 	c.out = appendBulk(c.out, b.String())
 }

@@ -57,7 +57,7 @@ func (c *conn) nextMany(args [][]byte) {
 	one := int64(1)
 	order := server.Order{Namespace: string(args[1]), Count: *cmp.Or(o.count, &one), Tag: o.tag}
 	service, caller := c.srv.cfg.Service, c.caller()
-	defer service.Ended(caller)
+	defer c.ended(caller)
 	if o.runs {
 		c.nextRuns(caller, order)
 		return
@@ -73,9 +73,7 @@ func (c *conn) nextMany(args [][]byte) {
 				c.out = appendID(c.out, id)
 			}
 			ids = ids[k:]
-			if len(c.out) > firstBuffer && c.isFull() && !c.flushReplies(time.Now()) {
-				c.quit = true
-			}
+			c.flushFull()
 		}
 	})
 	if err != nil {
@@ -199,7 +197,7 @@ func rangeOf(c *conn, args [][]byte) {
 		return
 	}
 	service, caller := c.srv.cfg.Service, c.caller()
-	defer service.Ended(caller)
+	defer c.ended(caller)
 	if err := service.Reserve(caller, sp.RangesRoom()); err != nil {
 		c.writeFailure(err)
 		return

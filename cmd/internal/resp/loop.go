@@ -46,9 +46,7 @@ func (c *conn) serve() {
 func (c *conn) runCommands() error {
 	for !c.quit {
 		if !c.refuses && c.repeatLast() {
-			if len(c.out) > firstBuffer && c.isFull() && !c.flushReplies(time.Now()) {
-				c.quit = true
-			}
+			c.flushFull()
 			continue
 		}
 		args, n, err := parse(c.buf[c.r:c.w], c.args[:0])
@@ -71,9 +69,7 @@ func (c *conn) runCommands() error {
 		} else if c.runCommand(args, raw) {
 			c.rememberCommand(raw)
 		}
-		if len(c.out) > firstBuffer && c.isFull() && !c.flushReplies(time.Now()) {
-			c.quit = true
-		}
+		c.flushFull()
 	}
 	return nil
 }

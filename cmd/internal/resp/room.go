@@ -1,6 +1,8 @@
 package resp
 
 import (
+	"time"
+
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
@@ -30,5 +32,16 @@ func (r *room) giveBack() {
 	*r = room{}
 }
 
-// isFull reports whether there are as many replies as go out together.
-func (c *conn) isFull() bool { return len(c.out) >= flushAt || !c.room.takeBuffers(c) }
+// flushFull sends the replies if there are as many as go out together.
+func (c *conn) flushFull() {
+	full := len(c.out) > firstBuffer && (len(c.out) >= flushAt || !c.room.takeBuffers(c))
+	if full && !c.flushReplies(time.Now()) {
+		c.quit = true
+	}
+}
+
+// ended gives the room of a large reply back, after it has gone.
+func (c *conn) ended(of *server.Caller) {
+	c.flushFull()
+	c.srv.cfg.Service.Ended(of)
+}

@@ -1,11 +1,19 @@
 package resp
 
 import (
+	"context"
+	"fmt"
+	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/internal/tests"
+	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The buffers of ten thousand clients with large pipelines were a gigabyte,
@@ -51,6 +59,68 @@ func TestLargeBuffersHaveRoom(t *testing.T) {
 		noError(t, service.Reserve(&others, server.MostRoom-19*server.BufferRoom))
 		service.Ended(&others)
 	}
+}
+
+// onWrite calls a function before each write of its connections.
+type onWrite struct {
+	net.Listener
+	do func()
+}
+
+type watchedConn struct {
+	net.Conn
+	do func()
+}
+
+func (l *onWrite) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return watchedConn{c, l.do}, err
+}
+
+func (c watchedConn) Write(b []byte) (int, error) {
+	c.do()
+	return c.Conn.Write(b)
+}
+
+// Large replies had no room while they waited for their client, and INFO
+// had none at all.
+func TestLargeRepliesHaveRoom(t *testing.T) {
+	st := store.NewMemory()
+	layout := must(snowfence.ParseLayout("tag=12,time=41,node=4,seq=6,epoch=2025-01-01"))
+	long := strings.Repeat("n", 60)
+	for i := range 40 {
+		name := fmt.Sprintf("%s%02d", long, i)
+		must(scope.Namespaces(st).Create(t.Context(), name, must(snowfence.NewScheme(layout)), nil))
+	}
+	cfg := bounded(Config{Service: server.New(st, server.Options{}), Auth: sync.OnceValue(server.Open)})
+	defer func() { noError(t, cfg.Service.Close(context.Background())) }()
+	var without atomic.Int64
+	ln := &onWrite{must(net.Listen("tcp", "127.0.0.1:0")), func() {
+		var all server.Caller
+		if cfg.Service.Reserve(&all, server.MostRoom-2*server.BufferRoom) == nil {
+			without.Add(1)
+		}
+		cfg.Service.Ended(&all)
+	}}
+	s, served := New(cfg), make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	p := dial(t, ln.Addr().String())
+	for i := range 40 {
+		p.do("SNOWFENCE.NEXT", fmt.Sprintf("%s%02d", long, i))
+	}
+	var others server.Caller
+	noError(t, cfg.Service.Reserve(&others, server.MostRoom))
+	p.fails(p.do("INFO"), "LIMIT")
+	cfg.Service.Ended(&others)
+	without.Store(0)
+	if list, _ := p.do("SNOWFENCE.RANGE", long+"00", "0", "1767225600000").([]any); len(list) != 4096 {
+		t.Fatalf("%d ranges", len(list))
+	}
+	if n := without.Load(); n > 0 {
+		t.Errorf("%d writes of ranges without room", n)
+	}
+	noError(t, s.Shutdown(t.Context()))
+	noError(t, <-served)
 }
 
 // noError ends the test at an error.
