@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func TestAFenceServesOneGenerator(t *testing.T) {
@@ -16,26 +17,18 @@ func TestAFenceServesOneGenerator(t *testing.T) {
 		r := registrar(t, s, Options{})
 		w := one(t, r)
 		f := must(w.Fence(scheme()))
-		if _, err := w.Fence(scheme()); err == nil {
-			t.Error("a number has two fences")
-		}
+		tests.Fails(t, tests.ErrOf(w.Fence(scheme())), "a number has two fences")
 		g := generator(t, f, snowfence.Config{}, 0)
-		if _, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, snowfence.ErrBound) {
-			t.Error(err)
-		}
+		wantErr(t, tests.ErrOf(snowfence.New(snowfence.Config{Fence: f})), snowfence.ErrBound, "a second generator")
 		works(t, g)
 		if err := g.Close(); err != nil || w.Err() == nil {
 			t.Error(err, w.Err())
 		}
-		if _, err := w.Fence(scheme()); !errors.Is(err, ErrClosed) {
-			t.Error(err)
-		}
+		wantErr(t, tests.ErrOf(w.Fence(scheme())), ErrClosed, "a fence of what was given back")
 		if _, ok := f.Held(0); ok || len(r.all()) > 0 {
 			t.Error("what was given back is granted or kept", r.all())
 		}
-		if _, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, ErrClosed) {
-			t.Error(err)
-		}
+		wantErr(t, tests.ErrOf(snowfence.New(snowfence.Config{Fence: f})), ErrClosed, "a later generator")
 	})
 }
 
@@ -149,9 +142,7 @@ func TestTheLayoutEnds(t *testing.T) {
 		if g, ok := f.Held(12_000); !ok || g.Until != s.MaxTick()+1 {
 			t.Error(g, ok)
 		}
-		if _, err := f.Grant(t.Context(), s.MaxTick()+1); !errors.Is(err, snowfence.ErrLifetime) {
-			t.Error(err)
-		}
+		wantErr(t, tests.ErrOf(f.Grant(t.Context(), s.MaxTick()+1)), snowfence.ErrLifetime, "after the last tick")
 		noError(t, f.Close())
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // TestWhatTheOriginalDoesIsNoticed: within a third of the TTL the generator
@@ -69,15 +70,12 @@ func TestNoAcknowledgedRenewal(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSimulated()
 				var sent atomic.Pointer[time.Time]
-				slow := func(op string, _ int64) error {
-					if op == "move" {
-						now := time.Now()
-						sent.Store(&now)
-						time.Sleep(900 * time.Millisecond)
-					}
+				s.hook(onMove(func() error {
+					now := time.Now()
+					sent.Store(&now)
+					time.Sleep(900 * time.Millisecond)
 					return nil
-				}
-				s.hook(slow, nil)
+				}), nil)
 				f := fence(t, registrar(t, s, Options{}))
 				g := generator(t, f, snowfence.Config{MaxWait: 20 * time.Second}, -10*time.Second)
 				works(t, g)
@@ -115,17 +113,10 @@ func TestACallThatHangsDelaysNothing(t *testing.T) {
 		s := newSimulated()
 		w := one(t, registrar(t, s, Options{}))
 		hang := make(chan struct{})
-		s.hook(func(op string, _ int64) error {
-			if op == "move" {
-				<-hang
-			}
-			return nil
-		}, nil)
+		s.hook(onMove(func() error { <-hang; return nil }), nil)
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		if err := w.Err(); !errors.Is(err, ErrLost) {
-			t.Error(err)
-		}
+		wantErr(t, w.Err(), ErrLost, "the number")
 		close(hang)
 	})
 }
@@ -138,21 +129,17 @@ func TestALateAcknowledgementComesTooLate(t *testing.T) {
 		w := one(t, registrar(t, s, Options{}))
 		w.timer.Stop() // as if this process had not run
 		start := time.Now()
-		s.hook(func(op string, _ int64) error {
-			if op == "move" && time.Since(start) < 13500*time.Millisecond {
+		s.hook(onMove(func() error {
+			if time.Since(start) < 13500*time.Millisecond {
 				return errCut
 			}
 			return nil
-		}, func(op string, _ int64) error {
-			if op == "move" {
-				time.Sleep(3 * time.Second) // it was asked before the deadline
-			}
+		}), onMove(func() error {
+			time.Sleep(3 * time.Second) // it was asked before the deadline
 			return nil
-		})
+		}))
 		time.Sleep(25 * time.Second)
-		if err := w.Err(); !errors.Is(err, ErrLost) {
-			t.Error(err)
-		}
+		wantErr(t, w.Err(), ErrLost, "the number")
 	})
 }
 
@@ -164,29 +151,17 @@ func TestARenewalWithoutAnAnswer(t *testing.T) {
 			s := newSimulated()
 			w := one(t, registrar(t, s, Options{}))
 			tries := 0
-			fail := func(op string, _ int64) error {
-				if op == "move" {
-					if tries++; tries < 4 {
-						return errCut
-					}
-				}
-				return nil
-			}
-			if done {
-				s.hook(nil, fail)
-			} else {
-				s.hook(fail, nil)
-			}
-			time.Sleep(time.Minute)
-			if err := w.Err(); err != nil || tries < 10 {
-				t.Errorf("done %v: %v after %d tries", done, err, tries)
-			}
-			s.hook(nil, func(op string, _ int64) error {
-				if op == "move" {
+			s.loseMoves(done, func() error {
+				if tries++; tries < 4 {
 					return errCut
 				}
 				return nil
 			})
+			time.Sleep(time.Minute)
+			if err := w.Err(); err != nil || tries < 10 {
+				t.Errorf("done %v: %v after %d tries", done, err, tries)
+			}
+			s.loseMoves(true, lost)
 			time.Sleep(6 * time.Second)
 			s.hook(nil, nil)
 			if err := w.Close(); err != nil || s.expiry(63) != 0 {
@@ -230,22 +205,18 @@ func TestClosingTheNumberSealsFirst(t *testing.T) {
 		g := generator(t, f, snowfence.Config{}, 9*time.Second)
 		last := must(f.Scheme().Decode(works(t, g)))
 		sealed := false
-		s.hook(func(op string, _ int64) error {
-			if op == "move" {
-				_, err := g.TryNext()
-				sealed = errors.Is(err, snowfence.ErrFenced)
-			}
+		s.hook(onMove(func() error {
+			_, err := g.TryNext()
+			sealed = errors.Is(err, snowfence.ErrFenced)
 			return nil
-		}, nil)
+		}), nil)
 		if err := r.UnRegister(); err != nil || !sealed {
 			t.Error(sealed, err)
 		}
 		if got, want := s.expiry(63), f.start(last.Tick+1); got != want {
 			t.Errorf("the key expires at %d, want %d", got, want)
 		}
-		if _, err := f.Grant(t.Context(), 0); !errors.Is(err, ErrClosed) {
-			t.Error(err)
-		}
+		wantErr(t, tests.ErrOf(f.Grant(t.Context(), 0)), ErrClosed, "a grant")
 		s.cut() // it is given back once
 		noError(t, g.Close())
 	})
@@ -259,24 +230,10 @@ func TestAGiveBackIsRepeated(t *testing.T) {
 			f := fence(t, registrar(t, s, Options{}))
 			g := generator(t, f, snowfence.Config{}, 0)
 			works(t, g)
-			fail := func(op string, _ int64) error {
-				if op == "move" {
-					return errCut
-				}
-				return nil
-			}
-			if done {
-				s.hook(nil, fail)
-			} else {
-				s.hook(fail, nil)
-			}
-			if err := g.Shutdown(t.Context()); !errors.Is(err, errCut) {
-				t.Fatal(err)
-			}
+			s.loseMoves(done, lost)
+			wantErr(t, g.Shutdown(t.Context()), errCut, "done %v", done)
 			s.hook(nil, nil)
-			if err := g.Shutdown(t.Context()); err != nil {
-				t.Error(done, err)
-			}
+			wantErr(t, g.Shutdown(t.Context()), nil, "done %v, once more", done)
 			time.Sleep(2 * time.Millisecond) // until the tick that was used is over
 			if s.expiry(63) != 0 {
 				t.Error(done, s.expiry(63))
@@ -291,9 +248,7 @@ func TestANumberThatSettlesIsGivenBackWhenNobodyWaits(t *testing.T) {
 		r := registrar(t, s, Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
 		defer cancel()
-		if _, err := r.RegisterOne(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
+		wantErr(t, tests.ErrOf(r.RegisterOne(ctx)), context.DeadlineExceeded, "nobody waits")
 		if s.taken() > 0 || len(r.all()) > 0 {
 			t.Error("it is still taken")
 		}
@@ -337,12 +292,10 @@ func TestTheClockOfRedisGoesAhead(t *testing.T) {
 		s.mu.Lock()
 		s.offset = 8 * time.Second
 		s.mu.Unlock()
-		s.hook(nil, func(op string, _ int64) error {
-			if op == "move" {
-				s.cut() // before the next one, which follows at once
-			}
+		s.hook(nil, onMove(func() error {
+			s.cut() // before the next one, which follows at once
 			return nil
-		})
+		}))
 		time.Sleep(3500 * time.Millisecond) // a renewal, by the old time
 		end := s.expiry(63) - s.now()
 		if end > 9000 {
@@ -369,9 +322,7 @@ func TestGrantsEndWhereRedisSaid(t *testing.T) {
 		if end := f.layout.TickOf(time.UnixMilli(s.expiry(63))); !ok || g.Until != end {
 			t.Errorf("the grant is %+v, %v, and the key expires at tick %d", g, ok, end)
 		}
-		if err := f.Close(); err == nil {
-			t.Error("the number was not given back")
-		}
+		tests.Fails(t, f.Close(), "the number was not given back")
 	})
 }
 
@@ -399,12 +350,4 @@ func TestTheMillisecondIsOurOwn(t *testing.T) {
 		}
 		noError(t, r.UnRegister())
 	})
-}
-
-// noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,10 +35,8 @@ func TestMetricsOfDeploy(t *testing.T) {
 		return strings.Contains(text, "snowfence_nodes_held{") && strings.Contains(text, "snowfence_lead_seconds{")
 	})
 	// Series of certificates need certificates.
-	ca := newAuthority(t, "ours")
-	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
+	_, cert, key := newCertificate(t)
 	c := Config{Listeners: Listeners{Admin: "127.0.0.1:0"}, Access: Access{TLSCert: cert, TLSKey: key}}
-	ca.issue(t, c.TLSCert, c.TLSKey)
 	secure, _ := start(t, c, newStore(t))
 	_, more := get(t, "http://"+secure.Admin+"/metrics", "")
 	_, more, _ = strings.Cut(more, "# HELP snowfence_certificate")

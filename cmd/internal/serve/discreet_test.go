@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,57 +9,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease/store"
 )
-
-// talkative is a store that fails, and says too much when it does.
-type talkative struct {
-	*cutStore
-	err error
-}
-
-func (s *talkative) say(err error) error {
-	if err != nil {
-		err = fmt.Errorf("%w: %w", err, s.err)
-	}
-	return err
-}
-
-func (s *talkative) Get(ctx context.Context, keys []store.Key) (_ []store.Record, reply store.Reply, _ error) {
-	rs, reply, err := s.cutStore.Get(ctx, keys)
-	return rs, reply, s.say(err)
-}
-
-func (s *talkative) List(
-	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) (_ []store.Record, reply store.Reply, _ error) {
-	rs, reply, err := s.cutStore.List(ctx, namespace, nodes, limit)
-	return rs, reply, s.say(err)
-}
-
-func (s *talkative) Heads(ctx context.Context) (_ []store.Record, reply store.Reply, _ error) {
-	rs, reply, err := s.cutStore.Heads(ctx)
-	return rs, reply, s.say(err)
-}
-
-func (s *talkative) Swap(
-	ctx context.Context, writes []store.Write, _ ...store.Key,
-) (_ []error, _ []store.Record, reply store.Reply) {
-	errs, _, reply := s.cutStore.Swap(ctx, writes)
-	for i, err := range errs {
-		errs[i] = s.say(err)
-	}
-	return errs, nil, reply
-}
 
 // A store that fails with its password in the error: no wire repeats it,
 // nor where the store is and who the server is to it; the log and the admin
 // address have all but the password.
 func TestStoreErrorsAreDiscreet(t *testing.T) {
 	const password, host = "hunter2-of-the-store", "db.example:5432"
-	st := &talkative{newStore(t), errors.New("dialing postgres://ids:" + password + "@" + host + " failed")}
+	st := newStore(t)
+	st.cause = errors.New("dialing postgres://ids:" + password + "@" + host + " failed")
 	p, logs := start(t, Config{
 		Listeners: Listeners{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0"},
 		Hide:      func(text string) string { return strings.ReplaceAll(text, password, "…") },
@@ -82,9 +39,7 @@ func TestStoreErrorsAreDiscreet(t *testing.T) {
 	} {
 		words := append(strings.SplitN(path, " ", 3), "")
 		req := must(http.NewRequestWithContext(t.Context(), words[0], base+words[1], strings.NewReader(words[2])))
-		if words[2] != "" {
-			req.Header.Set("Content-Type", "application/json")
-		}
+		req.Header.Set("Content-Type", "application/json")
 		res := must(http.DefaultClient.Do(req))
 		body, _ := io.ReadAll(res.Body)
 		res.Body.Close()

@@ -4,12 +4,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -90,9 +88,7 @@ func TestRenewalsArePassedOn(t *testing.T) {
 	})
 	t.Run("one certificate", func(t *testing.T) { // of an authority that no system knows
 		t.Parallel()
-		ca := newAuthority(t, "ours")
-		cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
-		ca.issue(t, cert, key)
+		_, cert, key := newCertificate(t)
 		passOn(t, cert, key)
 	})
 }
@@ -204,23 +200,17 @@ func passOn(t *testing.T, cert, key string) {
 // Servers are known by the key that stands in the store, whatever names and
 // authorities say.
 func TestAPeerHasItsKey(t *testing.T) {
-	st, ca := unitStore(t), newAuthority(t, "ours")
-	files := func(name string) (cert, key string) {
-		cert, key = filepath.Join(ca.dir, name+".pem"), filepath.Join(ca.dir, name+"-key.pem")
-		ca.issue(t, cert, key)
-		return cert, key
-	}
-	leaf := func(cert, key string) *x509.Certificate {
-		pair := must(tls.LoadX509KeyPair(cert, key))
-		return pair.Leaf
-	}
-	cert, key := files("a")
+	st := unitStore(t)
+	ca, cert, key := newCertificate(t)
 	a, b := advertised(t, st, cert, key), advertised(t, st, "", "")
 	eventually(t, "the servers know each other", func() bool {
 		address, err := b.service.Servers.Peer(t.Context(), a.service.ID())
 		return err == nil && strings.HasPrefix(address, "https://")
 	})
-	noError(t, b.service.Servers.CheckPeer(leaf(cert, key)))
-	fails(t, b.service.Servers.CheckPeer(leaf(files("other"))),
+	pair := must(tls.LoadX509KeyPair(cert, key))
+	noError(t, b.service.Servers.CheckPeer(pair.Leaf))
+	ca.issue(t, cert+".other", key+".other")
+	pair = must(tls.LoadX509KeyPair(cert+".other", key+".other"))
+	fails(t, b.service.Servers.CheckPeer(pair.Leaf),
 		"a stranger whose certificate the same authority signed")
 }

@@ -21,17 +21,6 @@ import (
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
 
-// send makes a request with a token, and returns the status.
-func send(t *testing.T, method, url, token, body string) int {
-	t.Helper()
-	req := must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	res := must(http.DefaultClient.Do(req))
-	res.Body.Close()
-	return res.StatusCode
-}
-
 // metric returns the value of a series, "" where there is none.
 func metric(t *testing.T, p *Process, series string) string {
 	t.Helper()
@@ -63,7 +52,7 @@ func TestManagersAreLogged(t *testing.T) {
 		{"POST", rpc + "LeaseService/ReleaseNode", `{"namespace":"default","node":"5"}`, "LeaseService/ReleaseNode"},
 	} {
 		before := len(logs.String())
-		send(t, call.method, base+call.path, "secret-boss", call.body)
+		ask(t, call.method, base+call.path, "secret-boss", call.body)
 		said := logs.String()[before:]
 		line := regexp.MustCompile(`(?m)^.*msg=managed .*$`).FindAllString(said, -1)
 		if len(line) != 1 || !strings.Contains(strings.ReplaceAll(line[0], ": ", ":"), call.want) ||
@@ -72,8 +61,8 @@ func TestManagersAreLogged(t *testing.T) {
 		}
 	}
 	for range 2000 { // strangers and tokens without rights filled the log, with names of their choice
-		send(t, "PATCH", base+"/v1/stranger", "none", `{"last_node":3}`)
-		send(t, "PATCH", base+"/v1/stranger", "secret-shop", `{"last_node":3}`)
+		ask(t, "PATCH", base+"/v1/stranger", "none", `{"last_node":3}`)
+		ask(t, "PATCH", base+"/v1/stranger", "secret-shop", `{"last_node":3}`)
 	}
 	if n := strings.Count(logs.String(), `level=WARN msg="a request was refused"`); n < 2 || n > 4 {
 		t.Errorf("%d lines about requests that were refused", n)
@@ -95,7 +84,7 @@ func TestRefusedCallersAreCounted(t *testing.T) {
 		get(t, base+"/v1/default/next", "wrong")
 		get(t, base+"/metrics", "wrong")
 		get(t, base+"/dashboard/api/leases?namespace=default", "wrong")
-		send(t, "POST", base+"/snowfence.v1.IDService/Next", "wrong", "")
+		ask(t, "POST", base+"/snowfence.v1.IDService/Next", "wrong", "")
 	}
 	get(t, base+"/metrics", "secret-shop") // which may make IDs only
 	r := dialRESP(t, p)
@@ -166,7 +155,7 @@ func TestIDsTotalNeverFalls(t *testing.T) {
 		eventually(t, "IDs", func() bool { code, _ := get(t, base+"/v1/default/next?n=10", ""); return code == 200 })
 	}
 	take()
-	send(t, "PATCH", base+"/v1/default", "", `{"layout":"time=41,node=9,seq=13,epoch=1990-01-01","widen":true}`)
+	ask(t, "PATCH", base+"/v1/default", "", `{"layout":"time=41,node=9,seq=13,epoch=1990-01-01","widen":true}`)
 	sp := p.Service().Spaces.List()
 	take()
 	if got := metric(t, p, `ids_total{namespace="default"}`); got != "20" {

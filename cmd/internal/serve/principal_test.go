@@ -19,12 +19,10 @@ import (
 // A client certificate opened the door and said nothing about who came: a
 // name in it has rights as a token has, over all wires.
 func TestRightsByCertificateName(t *testing.T) {
-	ca := newAuthority(t, "ours")
-	file := func(name string) string { return filepath.Join(ca.dir, name) }
-	ca.issue(t, file("cert.pem"), file("key.pem")) // for "somebody"
+	ca, cert, key := newCertificate(t) // for "somebody"
 	c := Config{
 		Listeners: Listeners{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0"},
-		Access: Access{TLSCert: file("cert.pem"), TLSKey: file("key.pem"), TokenList: []server.Token{
+		Access: Access{TLSCert: cert, TLSKey: key, TokenList: []server.Token{
 			{Name: "shop", Certificate: "CN=somebody", Verbs: []server.Verb{server.VerbIDs}},
 			token("reader", "secret-reader", server.VerbRead),
 		}},
@@ -32,7 +30,7 @@ func TestRightsByCertificateName(t *testing.T) {
 	says(t, errOf(CheckFiles(c)), "tls-client-ca", "a name of certificates that no client shows")
 	c.TLSClientCA = ca.file
 	p, logs := start(t, c, newStore(t))
-	pair := must(tls.LoadX509KeyPair(file("cert.pem"), file("key.pem")))
+	pair := must(tls.LoadX509KeyPair(cert, key))
 	conf := &tls.Config{RootCAs: x509.NewCertPool(), Certificates: []tls.Certificate{pair}}
 	conf.RootCAs.AddCert(ca.cert)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: conf}}
@@ -109,15 +107,8 @@ func TestRightsByCertificateName(t *testing.T) {
 // the status.
 func callNext(t *testing.T, p *Process, token, body string) int {
 	t.Helper()
-	url := "http://" + p.HTTP + "/snowfence.v1.IDService/Next"
-	req := must(http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body)))
-	req.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	res := must(http.DefaultClient.Do(req))
-	res.Body.Close()
-	return res.StatusCode
+	code, _ := ask(t, "POST", "http://"+p.HTTP+"/snowfence.v1.IDService/Next", token, body)
+	return code
 }
 
 // A token that ends soon, or has ended, was refused one day without a word

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"net"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,9 +12,7 @@ import (
 // A server is asked whether it lives on each kind of listener, with TLS and
 // tokens too; and one that is not there is not alive.
 func TestAsk(t *testing.T) {
-	ca := newAuthority(t, "ca")
-	cert, key := filepath.Join(ca.dir, "c"), filepath.Join(ca.dir, "k")
-	ca.issue(t, cert, key)
+	ca, cert, key := newCertificate(t)
 	tokens := []server.Token{token("a", "secret", server.VerbIDs)}
 	for name, c := range map[string]Config{
 		"http":  {},

@@ -13,16 +13,15 @@ import (
 // Settings are read again as a whole or not at all; what cannot change is
 // named.
 func TestReload(t *testing.T) {
-	ca := newAuthority(t, "ours")
+	ca, cert, key := newCertificate(t)
 	c := Config{
 		Listeners: Listeners{HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"},
 		Access: Access{
-			TLSCert: filepath.Join(ca.dir, "cert.pem"), TLSKey: filepath.Join(ca.dir, "key.pem"),
+			TLSCert: cert, TLSKey: key,
 			TokenList: []server.Token{token("a", "secret-a", server.VerbIDs)},
 		},
 		Stopping: Stopping{Drain: time.Nanosecond},
 	}
-	ca.issue(t, c.TLSCert, c.TLSKey)
 	p, logs := start(t, c, newStore(t))
 	c.Logger = p.cfg.Logger
 	known := func(secret string) bool { _, err := p.tokens.currentAuth().Identify(secret); return err == nil }
@@ -85,8 +84,7 @@ func TestReload(t *testing.T) {
 // A certificate that ends soon is said at the start, by --check-config and
 // by the metrics.
 func TestCertificateThatEndsSoon(t *testing.T) {
-	ca := newAuthority(t, "ours")
-	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
+	ca, cert, key := newCertificate(t)
 	c := Config{Listeners: Listeners{Admin: "127.0.0.1:0"}, Access: Access{TLSCert: cert, TLSKey: key}}
 	for _, left := range []time.Duration{time.Hour, 100 * 24 * time.Hour, -time.Minute} {
 		ca.lifetime = left

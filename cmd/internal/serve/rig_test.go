@@ -69,15 +69,24 @@ func (l *logBuffer) String() string {
 // cutStore is a store that can be cut off.
 type cutStore struct {
 	store.Store
-	cut  atomic.Bool
-	full atomic.Bool // writes fail
+	cut   atomic.Bool
+	full  atomic.Bool // writes fail
+	cause error       // in each error of a store that was cut off; or nil
 }
 
 var errCut = errors.New("the network is down")
 
-func (c *cutStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+// away returns the error of a call; nil unless the store was cut off.
+func (c *cutStore) away() error {
 	if c.cut.Load() {
-		return nil, store.Reply{}, errCut
+		return errors.Join(errCut, c.cause)
+	}
+	return nil
+}
+
+func (c *cutStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	if err := c.away(); err != nil {
+		return nil, store.Reply{}, err
 	}
 	return c.Store.Get(ctx, keys)
 }
@@ -85,15 +94,15 @@ func (c *cutStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, s
 func (c *cutStore) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, store.Reply, error) {
-	if c.cut.Load() {
-		return nil, store.Reply{}, errCut
+	if err := c.away(); err != nil {
+		return nil, store.Reply{}, err
 	}
 	return c.Store.List(ctx, namespace, nodes, limit)
 }
 
 func (c *cutStore) Heads(ctx context.Context) ([]store.Record, store.Reply, error) {
-	if c.cut.Load() {
-		return nil, store.Reply{}, errCut
+	if err := c.away(); err != nil {
+		return nil, store.Reply{}, err
 	}
 	return c.Store.Heads(ctx)
 }
@@ -106,7 +115,7 @@ func (c *cutStore) Swap(
 	}
 	errs := make([]error, len(writes))
 	for i := range errs {
-		errs[i] = errCut
+		errs[i] = errors.Join(errCut, c.cause)
 	}
 	return errs, nil, store.Reply{}
 }
@@ -158,14 +167,21 @@ func token(name, secret string, verbs ...server.Verb) server.Token {
 // get asks for a URL with a token, and returns the status and the answer.
 func get(t *testing.T, url, token string) (int, string) {
 	t.Helper()
-	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))
+	return ask(t, http.MethodGet, url, token, "")
+}
+
+// ask makes a request with a token, and returns the status and the answer.
+func ask(t *testing.T, method, url, token, body string) (int, string) {
+	t.Helper()
+	req := must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
+	req.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	res := must(http.DefaultClient.Do(req))
 	defer res.Body.Close()
-	body := must(io.ReadAll(res.Body))
-	return res.StatusCode, string(body)
+	text := must(io.ReadAll(res.Body))
+	return res.StatusCode, string(text)
 }
 
 // authority makes certificates.
@@ -192,6 +208,15 @@ func newAuthority(t *testing.T, name string) *authority {
 	a.file = filepath.Join(a.dir, "ca.pem")
 	writePEM(t, a.file, "CERTIFICATE", der)
 	return a
+}
+
+// newCertificate returns the files of a certificate, and who issued it.
+func newCertificate(t *testing.T) (ca *authority, cert, key string) {
+	t.Helper()
+	ca = newAuthority(t, "ours")
+	cert, key = filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
+	ca.issue(t, cert, key)
+	return ca, cert, key
 }
 
 // issue writes a certificate for 127.0.0.1 and its key, in place of what

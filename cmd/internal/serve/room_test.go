@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,11 +21,8 @@ func TestRefusalForRoomLosesNoNumber(t *testing.T) {
 	p, _ := start(t, Config{}, st)
 	for _, name := range []string{"bills", "strict", "dated"} {
 		take := func(count string) (int, string) {
-			res := must(http.Post("http://"+p.HTTP+"/snowfence.v1.SequenceService/Next", "application/json",
-				strings.NewReader(`{"name":"`+name+`","count":`+count+`}`)))
-			defer res.Body.Close()
-			body := must(io.ReadAll(res.Body))
-			return res.StatusCode, string(body)
+			return ask(t, "POST", "http://"+p.HTTP+"/snowfence.v1.SequenceService/Next", "",
+				`{"name":"`+name+`","count":`+count+`}`)
 		}
 		for _, want := range []string{"1", "2"} {
 			if code, text := take("1"); code != http.StatusOK || !strings.Contains(text, `"first":"`+want+`"`) {

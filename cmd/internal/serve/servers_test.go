@@ -3,8 +3,6 @@ package serve
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -17,21 +15,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 )
-
-// ask makes a request with a token and headers, and returns the status and
-// the answer.
-func ask(t *testing.T, method, url, token, body string, header ...string) (int, string) {
-	t.Helper()
-	req := must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
-	req.Header.Set("Authorization", "Bearer "+token)
-	for i := 0; i < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	res := must(http.DefaultClient.Do(req))
-	defer res.Body.Close()
-	text := must(io.ReadAll(res.Body))
-	return res.StatusCode, string(text)
-}
 
 // One of several servers did not show that there were others, or their
 // versions.
@@ -81,8 +64,7 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 			t.Errorf("one who must not see the namespace: %+v", s)
 		}
 	}
-	code, text := ask(t, "POST", "http://"+a.HTTP+"/snowfence.v1.ServerService/List", "secret-boss", "{}",
-		"Content-Type", "application/json")
+	code, text := ask(t, "POST", "http://"+a.HTTP+"/snowfence.v1.ServerService/List", "secret-boss", "{}")
 	if code != 200 || strings.Count(text, `"namespace"`) != 2 || !strings.Contains(text, "v1.2.4") {
 		t.Errorf("over Connect: %d %s", code, text)
 	}

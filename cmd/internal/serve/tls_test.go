@@ -22,9 +22,8 @@ import (
 // is not, and a client without a certificate of the right authority is
 // unknown.
 func TestCertificates(t *testing.T) {
-	ca, others := newAuthority(t, "ours"), newAuthority(t, "theirs")
-	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
-	ca.issue(t, cert, key)
+	ca, cert, key := newCertificate(t)
+	others := newAuthority(t, "theirs")
 	p, logs := start(t, Config{
 		Listeners: Listeners{RESP: "127.0.0.1:0"},
 		Access:    Access{TLSCert: cert, TLSKey: key, TLSClientCA: ca.file},
@@ -169,9 +168,7 @@ func TestRate(t *testing.T) {
 // A client that connects and says nothing is cut off before its handshake,
 // on both ports; one that did shake hands may be silent.
 func TestSilentClients(t *testing.T) {
-	ca := newAuthority(t, "ours")
-	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
-	ca.issue(t, cert, key)
+	ca, cert, key := newCertificate(t)
 	p, _ := start(t, Config{
 		Listeners: Listeners{RESP: "127.0.0.1:0"},
 		Access:    Access{TLSCert: cert, TLSKey: key},
