@@ -13,12 +13,15 @@ import (
 // pipeline once would be a gigabyte.
 const shrinkAfter = 2 * time.Second
 
-// deadlines has the next event of a connection, and its time limit. The
-// zero value means no limit.
+// lookEvery is how often a silent client's rights are looked at: its token
+// may have been taken away, or have ended.
+const lookEvery = time.Minute
+
+// deadlines has the next event of a connection, and its time limit.
 type deadlines struct {
 	current time.Time // as it was set
 	partial time.Time // by when the rest of a command has to be there; zero when none has begun
-	auth    time.Time // by when the client has to say who it is; zero when it is known
+	auth    time.Time // by when the client has to say who it is; zero when it is known and has rights
 	large   bool      // the buffers are, and until is when they need not be any more
 }
 
@@ -117,13 +120,12 @@ func (c *conn) growBuffer() {
 // last.
 func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	w, cfg := &c.deadlines, &c.srv.cfg
-	// Setting a deadline costs as much as a small reply, so the deadline of
-	// buffers covers several reads.
-	if c.w == 0 && c.id != nil && w.partial.IsZero() && w.auth.IsZero() {
-		large := c.isLarge()
-		if large == w.large && (!large || w.current.Sub(now) > shrinkAfter) {
-			return true
-		}
+	known := c.id.Sees("")
+	// Setting a deadline costs as much as a small reply, so one covers
+	// several reads.
+	if c.w == 0 && known && w.partial.IsZero() && w.auth.IsZero() && c.isLarge() == w.large &&
+		w.current.Sub(now) > shrinkAfter {
+		return true
 	}
 	now = time.Now() // it may have been a moment ago
 	switch {
@@ -135,13 +137,13 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 		w.partial = now.Add(cfg.Slow)
 	}
 	switch {
-	case c.id != nil:
+	case known:
 		w.auth = time.Time{}
 	case w.auth.IsZero():
 		w.auth = now.Add(cfg.Slow) // whatever it says meanwhile
 	}
 	w.large = c.w == 0 && c.isLarge()
-	until := earliest(w.partial, w.auth)
+	until := earliest(w.partial, w.auth, now.Add(lookEvery))
 	if w.large {
 		until = earliest(until, now.Add(2*shrinkAfter))
 	}
@@ -174,7 +176,7 @@ func (c *conn) handleExpiry(now time.Time) bool {
 		c.flushReplies(now)
 		return false
 	}
-	if c.w == 0 {
+	if c.w == 0 && c.isLarge() {
 		c.buf, c.out = make([]byte, firstBuffer), make([]byte, 0, firstBuffer)
 		c.args, c.lastCommand, c.ids, c.numbers = nil, nil, nil, nil // args are parts of the buffer
 		if !c.queue.open {

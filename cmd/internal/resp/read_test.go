@@ -135,7 +135,7 @@ func TestBuffersOfIdleClients(t *testing.T) {
 
 // A client that does not authenticate is cut off, whatever it sends; one
 // that did may be silent for ever, and one that takes it back has as long
-// once more.
+// once more. One whose token was taken away stayed for ever, too.
 func TestNobodyStays(t *testing.T) {
 	a := must(server.NewAuth([]server.Token{token("all", "secret", nil)}))
 	cfg := Config{Auth: func() *server.Auth { return a }, Slow: 10 * time.Second}
@@ -179,6 +179,29 @@ func TestNobodyStays(t *testing.T) {
 			t.Error("no client stays after RESET")
 		}
 	})
+	for _, silent := range []bool{false, true} { // one whose token is taken away
+		synctest.Test(t, func(t *testing.T) {
+			now := must(server.NewAuth([]server.Token{token("all", "secret", nil)}))
+			p := pipeTo(t, Config{Auth: func() *server.Auth { return now }, Slow: 10 * time.Second}, nil)
+			p.do("AUTH", "secret")
+			time.Sleep(time.Hour)
+			p.id(p.do("SNOWFENCE.NEXT", "default"))
+			next := must(server.NewAuth(nil))
+			next.Replace(now)
+			now = next
+			went := time.Now()
+			go func() { _, _ = p.r.WriteTo(io.Discard) }()
+			for !p.closed() && time.Since(went) < time.Hour {
+				if !silent {
+					_, _ = p.c.Write([]byte(encode("PING")))
+				}
+				time.Sleep(time.Second)
+			}
+			if d := time.Since(went); d > lookEvery+12*time.Second || !silent && d > 12*time.Second {
+				t.Errorf("silent %v: a client without rights stayed for %v", silent, d)
+			}
+		})
+	}
 }
 
 // A client that never stops sending, so that every piece that comes in ends
