@@ -143,7 +143,7 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 		w.auth = now.Add(cfg.Slow) // whatever it says meanwhile
 	}
 	w.large = c.w == 0 && c.isLarge()
-	until := earliest(w.partial, w.auth, now.Add(lookEvery))
+	until := earliest(w.partial, w.auth, now.Add(max(lookEvery, cfg.Slow)))
 	if w.large {
 		until = earliest(until, now.Add(2*shrinkAfter))
 	}
