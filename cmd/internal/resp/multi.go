@@ -2,6 +2,8 @@ package resp
 
 import (
 	"strconv"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // A client may queue commands between MULTI and EXEC, as pipelines of
@@ -20,7 +22,8 @@ func (c *conn) queueCommand(cmd *command, raw []byte) bool {
 	case !cmd.isQueueable:
 		c.writeError(cmd.name + " does not go into MULTI: send it before or after")
 	case len(q.raw) > firstBuffer && !c.room.takeQueue(c):
-		c.writeError("too many long transactions are on their way: send fewer commands in MULTI, or a pipeline")
+		c.out = appendError(c.out, server.TooMuch.Word(), "too many long transactions are on their way: "+
+			"send fewer commands in MULTI, or a pipeline")
 	case q.n == maxQueued || len(q.raw)+len(raw) > maxQueueBytes:
 		c.writeError("more than " + strconv.Itoa(maxQueued) + " commands in MULTI: " +
 			"send fewer, or a pipeline without MULTI")

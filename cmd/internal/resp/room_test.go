@@ -40,8 +40,10 @@ func TestLargeBuffersHaveRoom(t *testing.T) {
 	}
 	queued := 0
 	for range 100 {
-		if p.do("SNOWFENCE.NEXT", "default") == "QUEUED" {
+		if got := p.do("SNOWFENCE.NEXT", "default"); got == "QUEUED" {
 			queued++
+		} else {
+			p.fails(got, "LIMIT")
 		}
 	}
 	if queued < 10 || queued == 100 {
