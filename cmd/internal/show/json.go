@@ -1,6 +1,7 @@
 package show
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -59,19 +60,17 @@ func Fields(s *snowfence.Scheme, p snowfence.Parts) (list []Field) {
 		}
 	}
 	add(snowfence.FieldSequence, p.Sequence)
-	if l.Bits(snowfence.FieldKey) > 0 {
-		add(snowfence.FieldKey, int64(p.Key))
-	}
-	if l.Bits(snowfence.FieldRollback) > 0 {
-		add(snowfence.FieldRollback, p.Rollback)
-	}
-	if l.Bits(snowfence.FieldScatter) > 0 {
-		add(snowfence.FieldScatter, p.Scatter)
-	}
-	if l.Bits(snowfence.FieldTag) > 0 {
-		add(snowfence.FieldTag, p.Tag)
-	}
-	return list
+	return append(list, fieldsBeside(l, p)...)
+}
+
+// fieldsBeside lists the values of the fields that few layouts have.
+func fieldsBeside(l snowfence.Layout, p snowfence.Parts) []Field {
+	return slices.DeleteFunc([]Field{
+		{snowfence.FieldKey, int64(p.Key)},
+		{snowfence.FieldRollback, p.Rollback},
+		{snowfence.FieldScatter, p.Scatter},
+		{snowfence.FieldTag, p.Tag},
+	}, func(f Field) bool { return l.Bits(f.Name) == 0 })
 }
 
 // Decoded describes an ID for programs.

@@ -25,20 +25,14 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 	rows.Add("end of life", "%s", EndOfLife(v.Layout, now))
 	rows.Add("nodes", "%s%s", Thousands(s.Nodes), v.partRanges())
 	rows.Add("rate", "%s", Rate(v.Layout))
-	switch {
-	case s.JSUnsafeFrom == nil:
-		rows.Add("past 2^53", "never: IDs are exact in JavaScript")
-	default:
-		rows.Add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings",
-			Instant(*s.JSUnsafeFrom), Ago(*s.JSUnsafeFrom, now))
+	from := func(name string, at *time.Time, never, then string) {
+		if at != nil {
+			never = fmt.Sprintf("%s (%s): from then on %s", Instant(*at), Ago(*at, now), then)
+		}
+		rows.Add(name, "%s", never)
 	}
-	switch {
-	case s.NegativeFrom == nil:
-		rows.Add("negative", "never")
-	default:
-		rows.Add("negative", "%s (%s): from then on signed IDs are below 0",
-			Instant(*s.NegativeFrom), Ago(*s.NegativeFrom, now))
-	}
+	from("past 2^53", s.JSUnsafeFrom, "never: IDs are exact in JavaScript", "JavaScript needs IDs as strings")
+	from("negative", s.NegativeFrom, "never", "signed IDs are below 0")
 	rows.Add("digits", "at most %d today, and %d at the end", s.Digits, s.MostDigits)
 	return rows
 }

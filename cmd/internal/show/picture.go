@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -29,17 +30,8 @@ func (v *View) Rows(p snowfence.Parts, now time.Time) (rows Rows) {
 		first := p.Node &^ (v.Unit - 1)
 		rows.Add("unit", "%d-%d", first, first+v.Unit-1)
 	}
-	if v.Layout.Bits(snowfence.FieldTag) > 0 {
-		rows.Add("tag", "%d", p.Tag)
-	}
-	if v.Layout.Bits(snowfence.FieldScatter) > 0 {
-		rows.Add("scatter", "%d", p.Scatter)
-	}
-	if v.Layout.Bits(snowfence.FieldRollback) > 0 {
-		rows.Add("rollback", "%d", p.Rollback)
-	}
-	if v.Layout.Bits(snowfence.FieldKey) > 0 {
-		rows.Add("key", "%d", p.Key)
+	for _, f := range slices.Backward(fieldsBeside(v.Layout, p)) {
+		rows.Add(f.Name, "%d", f.Value)
 	}
 	if v.Layout.Bits(snowfence.FieldSequence) > 0 {
 		note := ""

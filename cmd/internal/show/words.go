@@ -94,10 +94,7 @@ func Thousands[N int64 | uint64 | int](n N) string {
 
 // PerSecond writes a rate.
 func PerSecond(r float64) string {
-	if r >= 1e15 {
-		return strconv.FormatFloat(r, 'g', 3, 64) + " IDs/s"
-	}
-	if r < 10 && r != math.Trunc(r) {
+	if r >= 1e15 || r < 10 && r != math.Trunc(r) {
 		return strconv.FormatFloat(r, 'g', 3, 64) + " IDs/s"
 	}
 	return Thousands(int64(r)) + " IDs/s"
