@@ -5,6 +5,7 @@ package plan
 import (
 	"math"
 	"math/bits"
+	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -120,18 +121,7 @@ func DigitsAt(l snowfence.Layout, t time.Time) int {
 	return digits(ticks<<below - 1)
 }
 
-func digits(n uint64) int {
-	d := 1
-	for ; n >= 10; n /= 10 {
-		d++
-	}
-	return d
-}
+func digits(n uint64) int { return len(strconv.FormatUint(n, 10)) }
 
 // bitsFor returns how many bits are needed to number n things.
-func bitsFor(n uint64) int {
-	if n <= 1 {
-		return 0
-	}
-	return bits.Len64(n - 1)
-}
+func bitsFor(n uint64) int { return bits.Len64(max(n, 1) - 1) }
