@@ -26,7 +26,7 @@ func (a *Auditor) assemble(t *tidy, e *evenness) *Result {
 
 func (a *Auditor) order() Order {
 	o := a.survey.words
-	if a.fields != nil && (a.fields.encrypted || a.fields.above) {
+	if a.fields != nil && (a.fields.plain != nil || a.fields.above) {
 		o = a.survey.plain
 	}
 	r := Order{Violations: o.falls, List: []Step{}}
@@ -41,13 +41,9 @@ func (a *Auditor) order() Order {
 func (a *Auditor) gaps(t *tidy) Gaps {
 	r := Gaps{Count: t.gaps, Missing: t.missing}
 	for _, g := range t.first {
-		r.List = append(r.List, a.gap(g))
+		r.List = append(r.List, Gap{snowfence.ID(g.after ^ a.flip), snowfence.ID(g.before ^ a.flip), g.missing()})
 	}
 	return r
-}
-
-func (a *Auditor) gap(g gap) Gap {
-	return Gap{After: snowfence.ID(g.after ^ a.flip), Before: snowfence.ID(g.before ^ a.flip), Missing: g.missing()}
 }
 
 // takenApart makes the result of the fields.

@@ -24,9 +24,9 @@ type fields struct {
 	// order where their times are.
 	above bool
 
-	// encrypted means that only the scheme can take the words apart.
-	encrypted bool
-	plain     *snowfence.Scheme // the same layout without encryption; nil for others
+	// plain is the same layout without encryption. It is nil unless only
+	// the scheme can take the words apart.
+	plain *snowfence.Scheme
 }
 
 // bitRun is bits of the node that lie together.
@@ -58,7 +58,7 @@ func newFields(s *snowfence.Scheme) (*fields, error) {
 			}
 		}
 	}
-	if f.encrypted = s.Encrypted(); f.encrypted {
+	if s.Encrypted() {
 		bare := s.Layout() // fields of its own
 		bare.Cipher = snowfence.Plain
 		bare.Fields = slices.DeleteFunc(bare.Fields,

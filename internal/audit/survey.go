@@ -36,7 +36,7 @@ func (s *survey) add(at int64, words []uint64) {
 	}
 	switch {
 	case s.fields == nil:
-	case s.fields.encrypted:
+	case s.fields.plain != nil:
 		s.foreign += s.fields.decryptAll(at, words, s.tally, &s.plain, s.limit)
 	default:
 		s.foreign += s.tally.add(words)
@@ -54,7 +54,7 @@ func (s *survey) add(at int64, words []uint64) {
 func (s *survey) evenness() *evenness {
 	width := bits.Len64(s.or)
 	switch {
-	case s.fields != nil && s.fields.encrypted:
+	case s.fields != nil && s.fields.plain != nil:
 		width = s.fields.evenWidth()
 	case s.fields != nil:
 		return nil
