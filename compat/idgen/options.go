@@ -118,12 +118,7 @@ func (o *IdGeneratorOptions) tick() time.Duration {
 	return time.Millisecond
 }
 
-func (o *IdGeneratorOptions) last() uint32 {
-	if o.MaxSeqNumber == 0 {
-		return 1<<o.SeqBitLength - 1
-	}
-	return o.MaxSeqNumber
-}
+func (o *IdGeneratorOptions) last() uint32 { return cmp.Or(o.MaxSeqNumber, 1<<o.SeqBitLength-1) }
 
 // node is the data center and the worker as one number.
 func (o *IdGeneratorOptions) node() int64 {
