@@ -54,7 +54,7 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 	}
 	b, err := backfill.Open(ctx, st.Leases, f.store.Namespace, s, node)
 	if err != nil {
-		return explainBackfill(e, f, err)
+		return explainBackfill(f, err)
 	}
 	var text []byte
 	for {
@@ -64,7 +64,7 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 		}
 		ids, err := b.NewAt(ctx, times...)
 		if err != nil {
-			return explainBackfill(e, f, err)
+			return explainBackfill(f, err)
 		}
 		if err := setTag(ids); err != nil {
 			return err
@@ -105,7 +105,7 @@ func timesOf(e *command.Env, f *newFlags) (func() ([]time.Time, error), error) {
 }
 
 // explainBackfill gives an error the commands that help.
-func explainBackfill(e *command.Env, f *newFlags, err error) error {
+func explainBackfill(f *newFlags, err error) error {
 	switch {
 	case errors.Is(err, backfill.ErrRolledBack):
 		return fmt.Errorf("%w:\n  %s", err, f.store.Command("snowfence namespace change %s --backfill-nodes RANGE",

@@ -37,16 +37,12 @@ func PrepareDecoder(e *command.Env, cmd *cobra.Command, d *show.Decoder, f *Deco
 		if !command.Given(cmd, "layout") {
 			f.Layout = ""
 		}
-		st, err := f.Store.Look(cmd.Context(), e)
+		st, ns, err := f.Store.LookNamespace(cmd.Context(), e)
 		if err != nil {
 			return err
 		}
 		defer st.Close()
 		d.Source, d.Namespace = show.FromNamespace, f.Store.Namespace
-		ns, err := scope.Namespaces(st.Leases).Show(cmd.Context(), d.Namespace)
-		if err != nil {
-			return err
-		}
 		d.Views, err = namespaceViews(ns, f, scheme)
 		return err
 	case f.Layout != "":

@@ -110,7 +110,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 		defer st.Close()
 		ns, err := scope.Namespaces(st.Leases).Create(cmd.Context(), args[0], s, o)
 		if err != nil {
-			return f.explainExists(cmd.Context(), e, st, s.Layout(), nodes, err)
+			return f.explainExists(cmd.Context(), st, s.Layout(), nodes, err)
 		}
 		if ns, err = f.reserved.apply(cmd.Context(), st, ns); err != nil {
 			return err
@@ -124,7 +124,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 // explainExists explains in the words of the command line how an existing
 // namespace differs from the one asked for, and what to do.
 func (f *namespaceFlags) explainExists(
-	ctx context.Context, e *command.Env, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error,
+	ctx context.Context, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error,
 ) error {
 	if errors.Is(err, lease.ErrInvalid) {
 		return command.Usage(err)

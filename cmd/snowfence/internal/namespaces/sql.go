@@ -105,7 +105,7 @@ snowfence_serial_text('NAME') takes one and returns its text. More in docs/choos
 		if command.Given(cmd, "serial") && f.serial {
 			return f.printSerial(e, cmd, out)
 		}
-		if err := f.check(e, cmd); err != nil {
+		if err := f.check(cmd); err != nil {
 			return err
 		}
 		if f.retire {
@@ -145,7 +145,7 @@ func madeNow(e *command.Env) string {
 }
 
 // check refuses flags that are wrong whatever the store says.
-func (f *sqlFlags) check(e *command.Env, cmd *cobra.Command) error {
+func (f *sqlFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.node == "":
 		return command.Usagef("name a node that only this database has: add --node N")

@@ -75,9 +75,7 @@ func plannedBeside(f *planFlags, args []string) (b neighbors, views [2]*show.Vie
 		if views[i], err = show.NewView(spec); err != nil {
 			return b, views, command.Usagef("--beside, layout %c: %w", 'A'+rune(i), err)
 		}
-	}
-	for i, v := range views {
-		if b.regions[i], err = snowfence.RegionOf(v.Layout, snowfence.NodeRange{}); err != nil {
+		if b.regions[i], err = snowfence.RegionOf(views[i].Layout, snowfence.NodeRange{}); err != nil {
 			return b, views, command.Usagef("--beside, layout %c: %w", 'A'+rune(i), err)
 		}
 	}

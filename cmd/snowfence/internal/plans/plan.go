@@ -102,7 +102,7 @@ order=node-last.`,
 	command.CompleteLayouts(cmd, "layout", "change", "beside")
 	cmd.ValidArgsFunction = command.PresetCompletion
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		question, err := questionOf(e, cmd, args)
+		question, err := questionOf(cmd, args)
 		if err != nil {
 			return err
 		}

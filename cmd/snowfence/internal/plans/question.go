@@ -34,7 +34,7 @@ var withRate = []string{"sequence", "pattern", "max"}
 
 // questionOf returns which question a command line asks. What stands on the
 // command line beats the environment.
-func questionOf(e *command.Env, cmd *cobra.Command, args []string) (string, error) {
+func questionOf(cmd *cobra.Command, args []string) (string, error) {
 	asked := question{}
 	for _, q := range questions {
 		switch {

@@ -114,10 +114,7 @@ func runOutRows(e *command.Env, info sequence.Info, n plan.Numbers, rate string)
 func plannedSequence(ctx context.Context, e *command.Env, f *planSequenceFlags) (
 	info sequence.Info, whole int64, err error,
 ) {
-	d := sequence.Definition{Pattern: f.pattern}
-	if f.max != nil {
-		d.Max = f.max
-	}
+	d := sequence.Definition{Pattern: f.pattern, Max: f.max}
 	if f.name != "" {
 		if info, err = sequences.Show(ctx, e, &f.store, f.name); err != nil {
 			return info, 0, err
