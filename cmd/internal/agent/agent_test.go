@@ -51,10 +51,7 @@ func (r *rig) overStore() wire.Server { return lease.Serve(r.st, r.s, nil) }
 // overServer is a server over the store.
 func (r *rig) overServer() wire.Server {
 	r.Helper()
-	p, err := serve.Start(r.Context(), serve.Config{Listeners: serve.Listeners{HTTP: "127.0.0.1:0"}}, r.st)
-	if err != nil {
-		r.Fatal(err)
-	}
+	p := must(serve.Start(r.Context(), serve.Config{Listeners: serve.Listeners{HTTP: "127.0.0.1:0"}}, r.st))
 	r.Cleanup(func() { r.stop(p) })
 	c := r.dial("http://" + p.HTTP)
 	ns, err := c.Namespace(r.Context(), "jobs")
@@ -74,10 +71,7 @@ func (r *rig) stop(p interface{ Stop(context.Context) error }) {
 
 func (r *rig) dial(address string) *remote.Client {
 	r.Helper()
-	c, err := remote.Dial([]string{address}, &remote.Options{Timeout: patience})
-	if err != nil {
-		r.Fatal(err)
-	}
+	c := must(remote.Dial([]string{address}, &remote.Options{Timeout: patience}))
 	r.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -97,14 +91,8 @@ func (r *rig) start(from wire.Server) (running, *remote.Client) {
 		ReadyFor:  []string{"jobs"},
 		Options:   server.Options{Logger: slog.New(slog.DiscardHandler), Label: "agent"},
 	}
-	a, err := New(r.Context(), &c, from, "jobs", remote.Namespace{Layout: r.s.Layout(), Unit: 16, MaxTTL: r.ttl})
-	if err != nil {
-		r.Fatal(err)
-	}
-	p, err := serve.Start(r.Context(), c, a.Store)
-	if err != nil {
-		r.Fatal(err)
-	}
+	a := must(New(r.Context(), &c, from, "jobs", remote.Namespace{Layout: r.s.Layout(), Unit: 16, MaxTTL: r.ttl}))
+	p := must(serve.Start(r.Context(), c, a.Store))
 	r.Cleanup(func() { r.stop(p) })
 	return running{a, p}, r.dial(socket)
 }
@@ -112,10 +100,7 @@ func (r *rig) start(from wire.Server) (running, *remote.Client) {
 // held returns the nodes of the store that are held.
 func (r *rig) held() (nodes []int64) {
 	r.Helper()
-	rs, err := scope.Namespaces(r.st).Leases(r.Context(), "jobs")
-	if err != nil {
-		r.Fatal(err)
-	}
+	rs := must(scope.Namespaces(r.st).Leases(r.Context(), "jobs"))
 	for _, one := range rs {
 		if one.Holder != "" {
 			nodes = append(nodes, one.Node)
@@ -167,12 +152,8 @@ func TestAgent(t *testing.T) {
 			}
 			if runtime.GOOS == "linux" { // elsewhere the kernel does not tell the user
 				_, err := c.Lease(t.Context(), "jobs", r.s, nil)
-				if err == nil || !strings.Contains(err.Error(), "may hold 4 nodes") {
-					t.Errorf("more than a quarter: %v", err)
-				}
-				if err := all[0].Close(); err != nil {
-					t.Fatal(err)
-				}
+				tests.Says(t, err, "may hold 4 nodes", "more than a quarter")
+				tests.NoError(t, all[0].Close())
 				for end := time.Now().Add(patience); ; { // up to the tick after its last ID
 					if all[0], err = c.Lease(t.Context(), "jobs", r.s, nil); err == nil {
 						break
@@ -183,9 +164,7 @@ func TestAgent(t *testing.T) {
 				}
 			}
 			for _, l := range all {
-				if err := l.Close(); err != nil {
-					t.Error(err)
-				}
+				tests.WantErr(t, l.Close(), nil, "giving back")
 			}
 			if n := r.held(); len(n) != 1 {
 				t.Errorf("units at %v are held", n)
@@ -203,17 +182,12 @@ func TestAgentHasNothingElse(t *testing.T) {
 	for what, o := range map[string]*lease.Options{
 		"a node by its number": {Node: &node}, "a unit": {Nodes: 16}, "two nodes": {Nodes: 2},
 	} {
-		if l, err := c.Lease(t.Context(), "jobs", r.s, o); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%s: %v, %v", what, l, err)
-		}
+		tests.WantErr(t, tests.ErrOf(c.Lease(t.Context(), "jobs", r.s, o)), lease.ErrInvalid, "%s", what)
 	}
-	if _, err := c.Lease(t.Context(), "other", r.s, nil); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Errorf("another namespace: %v", err)
-	}
+	tests.WantErr(t, tests.ErrOf(c.Lease(t.Context(), "other", r.s, nil)), lease.ErrNoNamespace, "another namespace")
 	st := must(newStore(t.Context(), "jobs", r.s, &scope.NamespaceOptions{Unit: 16}))
-	if _, err := lease.Open(t.Context(), st, "jobs", r.s, nil); !errors.Is(err, errNoStore) {
-		t.Errorf("the agent's own store leases a node: %v", err)
-	}
+	_, err := lease.Open(t.Context(), st, "jobs", r.s, nil)
+	tests.WantErr(t, err, errNoStore, "the agent's own store leases a node")
 	if _, _, err := st.Add(t.Context(), store.Addition{}); !errors.Is(err, errNoStore) {
 		t.Errorf("and gives numbers: %v", err)
 	}
@@ -265,9 +239,7 @@ func TestAgentOfAChangedNamespace(t *testing.T) {
 			}
 			select {
 			case err := <-a.Ended():
-				if !errors.Is(err, want) {
-					t.Error(err)
-				}
+				tests.WantErr(t, err, want, "the end")
 			case <-time.After(patience):
 				t.Fatalf("the agent goes on: %v", want)
 			}
@@ -280,9 +252,7 @@ func TestAgentOfAChangedNamespace(t *testing.T) {
 func TestAgentNeedsNodes(t *testing.T) {
 	l := must(snowfence.ParseLayout("time=41,node=0,seq=10,epoch=2025-01-01,tick=1ms"))
 	_, err := New(t.Context(), new(serve.Config), nil, "jobs", remote.Namespace{Layout: l, Unit: 1})
-	if err == nil || !strings.Contains(err.Error(), "has one node") {
-		t.Error(err)
-	}
+	tests.Says(t, err, "has one node", "a layout without nodes")
 }
 
 // Without a unit, an agent leases 16 nodes together, or as many as there
