@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -35,13 +36,8 @@ func (s clocked) Get(ctx context.Context, keys []store.Key) ([]store.Record, sto
 func stored(t *testing.T) *store.Memory {
 	t.Helper()
 	st := store.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := tests.Must(snowfence.NewScheme(snowfence.Default()))
+	tests.Must(scope.Namespaces(st).Create(t.Context(), "default", s, nil))
 	return st
 }
 
@@ -95,9 +91,7 @@ func write(t *testing.T, st store.Store, r store.Record) {
 	t.Helper()
 	r.Key = store.Key{Namespace: "default", Node: 7}
 	r.Nonce, r.Revision, r.Generation, r.Holder, r.Label = "n", 1, 1, "x", "shop"
-	if _, err := store.Put(t.Context(), st, store.Write{New: r}); err != nil {
-		t.Fatal(err)
-	}
+	tests.Must(store.Put(t.Context(), st, store.Write{New: r}))
 }
 
 func TestHolders(t *testing.T) {
@@ -207,10 +201,7 @@ func TestServersThatAreTooOldAreNotGood(t *testing.T) {
 }
 
 func TestPageListsAllNames(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/operate/doctor.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := tests.Must(os.ReadFile("../../../docs/operate/doctor.md"))
 	for _, name := range Names() {
 		if !strings.Contains(string(page), "\n- `"+name+"`: ") {
 			t.Errorf("the page has no line for %s", name)
@@ -255,16 +246,12 @@ func TestServers(t *testing.T) {
 	} {
 		old := r.Nonce
 		r.Nonce, r.At, r.Data = test.data+test.ago.String(), now.Add(-test.ago).UnixMilli(), test.data
-		if _, err := store.Put(t.Context(), st, store.Write{Old: old, New: r}); err != nil {
-			t.Fatal(err)
-		}
+		tests.Must(store.Put(t.Context(), st, store.Write{Old: old, New: r}))
 		expect(t, look(t, st, now, ServerNotReady), test.state, test.text)
 	}
 	old := r.Nonce
 	r.Nonce, r.At, r.Data = "f", now.UnixMilli(), `{"ready":true,"failing":["orders"]}`
-	if _, err := store.Put(t.Context(), st, store.Write{Old: old, New: r}); err != nil {
-		t.Fatal(err)
-	}
+	tests.Must(store.Put(t.Context(), st, store.Write{Old: old, New: r}))
 	got := look(t, st, now, ServerNotReady)
 	if len(got) != 2 || got[1].State != Found || !strings.Contains(got[1].Text, `namespace "orders"`) {
 		t.Errorf("%+v", got)
