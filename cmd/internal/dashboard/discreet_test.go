@@ -3,8 +3,6 @@ package dashboard
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -71,33 +69,15 @@ func TestNothingSecret(t *testing.T) {
 		err:    fmt.Errorf("dialing postgres://%s:%s@%s/ids: connection refused", user, password, host),
 	}
 	secret := must(snowfence.ParseSecret([]byte(key)))
-	observed, latency := server.Observe(st, nil)
-	service := server.New(store.Group(observed), server.Options{
+	b := benchOver(t, st, server.Options{
 		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret, error) {
 			return []*snowfence.Secret{secret}, nil
 		},
-	})
-	auth := must(server.NewAuth([]server.Token{{Name: "reader", SHA256: hash(token)}}))
-	mux := http.NewServeMux()
-	d := Mount(mux, Config{
-		Service: service, Latency: latency, Version: "test",
-		Streaming: func(h http.Handler) http.Handler { return h }, Refused: func(*http.Request, error) {},
-		Who: func(r *http.Request) (*server.Identity, error) {
-			return auth.Identify(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
-		},
-	})
-	b := &bench{Server: httptest.NewServer(mux), service: service, d: d}
-	t.Cleanup(func() {
-		st.away.Store(false)
-		d.Close()
-		b.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_ = service.Close(ctx) // its leases may have ended
-	})
+	}, server.Token{Name: "reader", SHA256: hash(token)})
+	t.Cleanup(func() { st.away.Store(false) }) // before the service ends
 	hidden := &pb.CreateNamespaceRequest{Name: "hidden", Layout: "randflake"}
-	must(service.Management.CreateNamespace(t.Context(), hidden))
-	sp := must(service.Spaces.Find(t.Context(), "hidden"))
+	must(b.service.Management.CreateNamespace(t.Context(), hidden))
+	sp := must(b.service.Spaces.Find(t.Context(), "hidden"))
 	must(sp.Own.Generator(t.Context()))
 	var said strings.Builder
 	b.follow(t, "/dashboard/api/watch?namespace=hidden", token, func(kind, data string) bool {
