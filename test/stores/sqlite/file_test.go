@@ -49,9 +49,7 @@ func TestReplacedFile(t *testing.T) {
 			defer l.Orphan()
 			g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: fleet.Patience()})
 			must(t, err)
-			if _, err := g.Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tests.ErrOf(g.Next(t.Context())))
 			must(t, replace(path))
 			select {
 			case <-l.Done():
@@ -76,9 +74,7 @@ func TestDurable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openDSN(t, "file:"+path+"?_pragma=synchronous(OFF)")
 	db.SetMaxOpenConns(1)
-	if _, err := scope.Namespaces(st).Create(t.Context(), "default", twitter(t), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "default", twitter(t), nil)))
 	var level int
 	var mode string
 	err := errors.Join(db.QueryRow("PRAGMA synchronous").Scan(&level), db.QueryRow("PRAGMA journal_mode").Scan(&mode))

@@ -2,13 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -121,14 +121,10 @@ func TestNames(t *testing.T) {
 func TestComparedBeforeWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
-	unpin, err := st.Pin(t.Context())
-	must(t, err)
-	defer unpin()
+	pin(t, st)
 	must(t, os.Remove(path+"-shm"))
-	w := store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
-	if _, err := store.Put(t.Context(), st, w); !errors.Is(err, store.ErrReplaced) {
-		t.Errorf("a write: %v", err)
-	}
+	w := store.Write{New: record(1, "x")}
+	tests.WantErr(t, tests.ErrOf(store.Put(t.Context(), st, w)), store.ErrReplaced, "a write")
 	var n int
 	if err := db.QueryRow("SELECT COUNT(*) FROM snowfence_lease").Scan(&n); err != nil || n != 0 {
 		t.Errorf("%d records were written, %v", n, err)
@@ -144,16 +140,12 @@ func TestComparedBeforeTheIdentity(t *testing.T) {
 		if pinned {
 			pin(t, st)
 		}
-		if _, err := store.Identity(t.Context(), st, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tests.ErrOf(store.Identity(t.Context(), st, "")))
 		must(t, os.Remove(path+"-shm"))
 		if pinned {
 			must(t, db.Close())
 		}
-		if _, err := store.Identity(t.Context(), st, ""); !errors.Is(err, store.ErrReplaced) {
-			t.Errorf("pinned %v: %v", pinned, err)
-		}
+		tests.WantErr(t, tests.ErrOf(store.Identity(t.Context(), st, "")), store.ErrReplaced, "pinned %v", pinned)
 	}
 }
 
@@ -162,23 +154,18 @@ func TestComparedBeforeTheIdentity(t *testing.T) {
 func TestComparedAfterWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
-	unpin, err := st.Pin(t.Context())
-	must(t, err)
-	defer unpin()
+	pin(t, st)
 	c, err := db.Conn(t.Context())
 	must(t, err)
 	defer c.Close()
-	if _, err := c.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(c.ExecContext(t.Context(), "BEGIN IMMEDIATE")))
 	time.AfterFunc(300*time.Millisecond, func() {
 		err := os.Remove(path + "-shm")
 		if _, err2 := c.ExecContext(context.Background(), "COMMIT"); err != nil || err2 != nil {
 			t.Error(err, err2)
 		}
 	})
-	w := store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
-	if _, err = store.Put(t.Context(), st, w); !errors.Is(err, store.ErrReplaced) {
-		t.Errorf("a write while the file beside was deleted: %v", err)
-	}
+	w := store.Write{New: record(1, "x")}
+	_, err = store.Put(t.Context(), st, w)
+	tests.WantErr(t, err, store.ErrReplaced, "a write while the file beside was deleted")
 }

@@ -24,9 +24,7 @@ func TestHints(t *testing.T) {
 	memory, st := openFile(t, ":memory:")
 	memory.SetMaxOpenConns(1)
 	_, err := scope.Namespaces(st).List(ctx)
-	if err == nil || !strings.Contains(err.Error(), "give it a file, or use store.NewMemory") {
-		t.Fatal(err)
-	}
+	tests.Says(t, err, "give it a file, or use store.NewMemory", "a store in memory")
 	_, st = openFile(t, filepath.Join(t.TempDir(), "ids.db"))
 	for name, st := range map[string]store.Store{"a file": st, "store.NewMemory": store.NewMemory()} {
 		g, err := lease.Generator(ctx, st, nil)
@@ -37,14 +35,10 @@ func TestHints(t *testing.T) {
 		tests.WantErr(t, g.Close(), nil, "%s", name)
 	}
 
-	l, err := lease.Open(ctx, st, "default", twitter(t), nil)
-	if err == nil || !strings.Contains(err.Error(), "use its layout, or another namespace") {
-		t.Fatal(l, err)
-	}
-	if l, err = lease.Open(ctx, st, "leased", twitter(t), &lease.Options{Create: true}); err != nil {
-		t.Fatal(err)
-	}
-	must(t, l.Close())
+	_, err = lease.Open(ctx, st, "default", twitter(t), nil)
+	tests.Says(t, err, "use its layout, or another namespace", "another layout")
+	l, err := lease.Open(ctx, st, "leased", twitter(t), &lease.Options{Create: true})
+	must(t, err, l.Close())
 }
 
 // TestBusyTimeoutHint opens a file without a time to wait, and then as the
@@ -80,9 +74,7 @@ func TestLockedFile(t *testing.T) {
 			fuser := servers.Need(t, "psmisc", "fuser")[0]
 			path := filepath.Join(t.TempDir(), "ids.db")
 			_, st := openDSN(t, "file:"+path+c.options)
-			if _, err := scope.Namespaces(st).Create(t.Context(), "first", twitter(t), nil); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "first", twitter(t), nil)))
 			holder := exec.Command(os.Args[0])
 			holder.Env = append(os.Environ(), "SNOWFENCE_TEST_LOCK="+path)
 			out, err := holder.StdoutPipe()
@@ -97,9 +89,7 @@ func TestLockedFile(t *testing.T) {
 			short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
 			_, err = scope.Namespaces(st).Create(short, "second", twitter(t), nil)
-			if err == nil || !strings.Contains(err.Error(), c.advice) {
-				t.Fatal(err)
-			}
+			tests.Says(t, err, c.advice, "beside a program that has the lock")
 			found, err := exec.Command(fuser, path).Output()
 			must(t, err)
 			for _, pid := range strings.Fields(string(found)) {

@@ -58,15 +58,7 @@ func child(path, node, count string) error {
 		return err
 	}
 	defer db.Close()
-	st, err := sqlstore.New(db, sqlstore.SQLite())
-	if err != nil {
-		return err
-	}
-	s, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		return err
-	}
-	o := &lease.Options{Create: true, TTL: 300 * time.Millisecond, Wait: true}
+	o := &lease.Options{TTL: 300 * time.Millisecond, Wait: true, MaxWait: fleet.Patience()}
 	if node != "" {
 		n, err := strconv.ParseInt(node, 10, 64)
 		if err != nil {
@@ -74,11 +66,7 @@ func child(path, node, count string) error {
 		}
 		o.Node = &n
 	}
-	l, err := lease.Open(ctx, st, "default", s, o)
-	if err != nil {
-		return err
-	}
-	g, err := l.Generator(snowfence.Config{MaxWait: fleet.Patience()})
+	g, err := sqlstore.Open(ctx, db, sqlstore.SQLite(), o)
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	modernc "modernc.org/sqlite"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/kinds"
@@ -32,9 +32,7 @@ func execute(t *testing.T, path, statements string) {
 	db, err := sql.Open("sqlite", dsn(path))
 	must(t, err)
 	defer db.Close()
-	if _, err := db.Exec(statements); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(db.Exec(statements)))
 }
 
 // identity returns the store's identity after it has read all records.
@@ -73,11 +71,20 @@ func scene(t *testing.T) (path, copied, id string) {
 	swap(t, st, "", record(store.NamespaceNode, "a"))
 	swap(t, st, "", record(1, "a"))
 	swap(t, st, "", record(2, "a"))
-	if _, err := db.Exec("VACUUM INTO '" + copied + "'"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(db.Exec("VACUUM INTO '"+copied+"'")))
 	swap(t, st, "a", record(1, "b"))
 	return path, copied, identity(t, st)
+}
+
+// connected is a scene, and a store that has read all of it.
+func connected(t *testing.T) (path, copied, id string, db *sql.DB, st *sqlstore.Store) {
+	t.Helper()
+	path, copied, id = scene(t)
+	db, st = openFile(t, path)
+	if now := identity(t, st); now != id {
+		t.Fatal(now)
+	}
+	return path, copied, id, db, st
 }
 
 // copyOver writes the bytes of one file over another one, as cp does.
@@ -210,12 +217,7 @@ func TestReloadUnderConnectedStore(t *testing.T) {
 			continue // the one breaks open connections of SQLite, and the other fails while they read
 		}
 		t.Run(name, func(t *testing.T) {
-			path, copied, before := scene(t)
-			db, st := openFile(t, path)
-			defer db.Close()
-			if id := identity(t, st); id != before {
-				t.Fatal(id)
-			}
+			path, copied, before, _, st := connected(t)
 			other, swaps := openFile(t, path) // what this one does, only the witness knows
 			swap(t, swaps, "b", record(1, "c"))
 			identity(t, swaps)
@@ -237,7 +239,7 @@ func TestReloadUnderConnectedStore(t *testing.T) {
 // TestUpkeepIsNoReload does what administrators do with a file: nothing was
 // put back.
 func TestUpkeepIsNoReload(t *testing.T) {
-	path, copied, before := scene(t)
+	path, _, before := scene(t)
 	for _, upkeep := range []string{
 		"VACUUM", "REINDEX", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)",
 		"CREATE TABLE other (x)", "ALTER TABLE snowfence_lease ADD COLUMN note TEXT", "DROP TABLE other",
@@ -254,17 +256,11 @@ func TestUpkeepIsNoReload(t *testing.T) {
 	}
 	must(t, os.WriteFile(path+"-witness", old, 0o600))
 	same(t, path, before, "a crash that forgot what was noted last")
-	_ = copied
 }
 
 // TestMadeAgainUnderConnectedStore does so under a store that is open.
 func TestMadeAgainUnderConnectedStore(t *testing.T) {
-	path, _, before := scene(t)
-	db, st := openFile(t, path)
-	defer db.Close()
-	if id := identity(t, st); id != before {
-		t.Fatal(id)
-	}
+	path, _, before, _, st := connected(t)
 	execute(t, path, "DELETE FROM snowfence_lease WHERE node = -1")
 	swap(t, st, "", record(store.NamespaceNode, "z"))
 	if id := identity(t, st); id == before {
@@ -286,9 +282,7 @@ func TestOtherTables(t *testing.T) {
 		db, st := openFile(t, path)
 		for range 2 {
 			_, err := store.Ask(t.Context(), st, "")
-			if err == nil || !strings.Contains(err.Error(), strconv.Quote(version)) {
-				t.Errorf("version %q: %v", version, err)
-			}
+			tests.Says(t, err, strconv.Quote(version), "version %q", version)
 		}
 		_ = db.Close()
 	}

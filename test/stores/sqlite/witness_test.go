@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -19,16 +19,9 @@ import (
 // TestReadsBehindTheWitness reads a file that lost another program's
 // writes. Only the witness knows of them.
 func TestReadsBehindTheWitness(t *testing.T) {
-	path, _, before := scene(t)
-	db, st := openFile(t, path)
-	defer db.Close()
-	if id := identity(t, st); id != before {
-		t.Fatal(id)
-	}
+	path, _, before, db, st := connected(t)
 	copied := path + ".now"
-	if _, err := db.Exec("VACUUM INTO '" + copied + "'"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(db.Exec("VACUUM INTO '"+copied+"'")))
 	other, swaps := openFile(t, path)
 	swap(t, swaps, "a", record(2, "b"))
 	identity(t, swaps) // a lease reads before it uses what it swapped
@@ -124,11 +117,7 @@ func TestSwapsBesideADamagedWitness(t *testing.T) {
 		"a batch": {{Old: "a", New: record(2, "x")}, {Old: "a", New: record(store.NamespaceNode, "x")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, _, before := scene(t)
-			_, st := openFile(t, path)
-			if id := identity(t, st); id != before {
-				t.Fatal(id)
-			}
+			path, _, before, _, st := connected(t)
 			must(t, os.Truncate(path+"-witness", 0))
 			refused(t, st, writes)
 			if id := identity(t, st); id == before {
@@ -142,11 +131,7 @@ func TestSwapsBesideADamagedWitness(t *testing.T) {
 // given another identity: its numbers are lower, and nothing is wrong with
 // them.
 func TestSwapsAfterTheAlarmOfAnother(t *testing.T) {
-	path, copied, before := scene(t)
-	_, st := openFile(t, path)
-	if id := identity(t, st); id != before {
-		t.Fatal(id)
-	}
+	path, copied, before, _, st := connected(t)
 	reloads["the leases alone"](t, path, copied)
 	after := opened(t, path)
 	swap(t, st, "", record(3, "a"))
@@ -172,12 +157,7 @@ func TestWitness(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, _, before := scene(t)
-			db, st := openFile(t, path)
-			defer db.Close()
-			if id := identity(t, st); id != before {
-				t.Fatal(id)
-			}
+			path, _, before, _, st := connected(t)
 			must(t, harm(path+"-witness"))
 			alarmed(t, path, before)
 			if connected, now := identity(t, st), opened(t, path); connected != now {
@@ -188,10 +168,8 @@ func TestWitness(t *testing.T) {
 	path, _, _ := scene(t)
 	must(t, errors.Join(os.Remove(path+"-witness"), os.Mkdir(path+"-witness", 0o700)))
 	_, st := openFile(t, path)
-	if _, err := store.Identity(t.Context(), st, ""); err == nil || !strings.Contains(err.Error(),
-		"witness beside the database") {
-		t.Errorf("with a folder in place of the witness: %v", err)
-	}
+	tests.Says(t, tests.ErrOf(store.Identity(t.Context(), st, "")),
+		"witness beside the database", "with a folder in place of the witness")
 }
 
 // TestWitnessHasTheRightsOfTheFile lets the users of a group share a file:
