@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/move"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
@@ -47,6 +48,13 @@ func get(t *testing.T, p store.Place, k store.Key) store.Record {
 	return rs[0]
 }
 
+// moved checks that a place says that the namespace is elsewhere.
+func moved(t *testing.T, p store.Place) {
+	t.Helper()
+	_, err := scope.Namespaces(p.Store).Show(t.Context(), "orders")
+	tests.WantErr(t, err, store.ErrMoved, "%s", p.Name)
+}
+
 func places(t *testing.T) (s *scene, from, to, third store.Place) {
 	s = newScene(t, store.NewMemory(), store.NewMemory())
 	t.Cleanup(s.end)
@@ -76,9 +84,10 @@ func TestMoveRefused(t *testing.T) {
 		"the target waits for another": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			_, err := scope.Namespaces(third.Store).Create(t.Context(), "orders", s.scheme, nil)
 			must(t, err)
-			d := &death{at: 2, how: 0} // the second write there completes it
-			if err := moveAll(t.Context(), third, mortalPlace(to, d)); err == nil || get(t, to, orders).Nonce == "" {
-				t.Fatalf("%v, %+v", err, get(t, to, orders))
+			// The second write there completes it.
+			interrupted(t, moveAll(t.Context(), third, mortalPlace(to, &death{at: 2})))
+			if get(t, to, orders).Nonce == "" {
+				t.Fatal("nothing waits")
 			}
 		}, "take an empty store"},
 		"it was moved elsewhere": {func(t *testing.T, s *scene, from, to, third store.Place) {
@@ -88,19 +97,14 @@ func TestMoveRefused(t *testing.T) {
 			must(t, moveAll(t.Context(), from, store.Place{Store: store.NewMemory(), Name: "TO"}))
 		}, "TO does not have it"},
 		"the target has older data again": {func(t *testing.T, s *scene, from, to, third store.Place) {
-			if err := scope.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 2})); err == nil {
-				t.Fatal("it was not interrupted")
-			}
+			interrupted(t, scope.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 2})))
 			waits := get(t, to, orders)
 			must(t, scope.Move(t.Context(), "orders", from, to))
 			put(t, to, waits)
 		}, "restore a backup from after the move"},
 		"the source waits for its data": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			must(t, moveAll(t.Context(), from, third))
-			a, b := third, mortalPlace(from, &death{at: 2, how: 0}) // the second write there completes it
-			if err := scope.Move(t.Context(), "orders", a, b); err == nil {
-				t.Fatal("it was not interrupted")
-			}
+			interrupted(t, scope.Move(t.Context(), "orders", third, mortalPlace(from, &death{at: 2})))
 		}, "being moved to this store"},
 		"the target has it too, and less of it": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			before := get(t, from, orders)
@@ -129,6 +133,14 @@ func TestMoveRefused(t *testing.T) {
 	}
 }
 
+// interrupted checks that a mover was killed on the way.
+func interrupted(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+}
+
 func mortalPlace(p store.Place, d *death) store.Place {
 	p.Store = mortal{p.Store, d}
 	return p
@@ -149,11 +161,8 @@ func TestMoveAround(t *testing.T) {
 	must(t, moveAll(t.Context(), from, to), moveAll(t.Context(), to, third), moveAll(t.Context(), third, from))
 	s.begin()
 	s.alive(0)
-	for _, p := range []store.Place{to, third} {
-		if _, err := scope.Namespaces(p.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
-			t.Errorf("%s: %v", p.Name, err)
-		}
-	}
+	moved(t, to)
+	moved(t, third)
 }
 
 // The source has older data again after the move, from before the move or
@@ -168,9 +177,7 @@ func TestMoveOfASourceThatWasPutBack(t *testing.T) {
 		must(t, moveAll(t.Context(), from, to))
 		if moves == 0 {
 			must(t, moveAll(t.Context(), to, third))
-			if err := moveAll(t.Context(), third, mortalPlace(from, &death{at: 2})); err == nil {
-				t.Fatal("it was not interrupted")
-			}
+			interrupted(t, moveAll(t.Context(), third, mortalPlace(from, &death{at: 2})))
 			backups = append(backups, all(t, from))
 			must(t, moveAll(t.Context(), third, from), moveAll(t.Context(), from, to))
 		}
@@ -197,42 +204,57 @@ func TestMoveOfASourceThatWasPutBack(t *testing.T) {
 func TestMoveOfAnotherSequence(t *testing.T) {
 	_, from, to, third := places(t)
 	must(t, sequence.Create(t.Context(), third, "fast", sequence.Definition{}))
-	if err := sequence.Move(t.Context(), "fast", third, mortalPlace(to, &death{at: 2})); err == nil {
-		t.Fatal("it was not interrupted")
-	}
+	interrupted(t, sequence.Move(t.Context(), "fast", third, mortalPlace(to, &death{at: 2})))
 	err := sequence.Move(t.Context(), "fast", from, to)
-	if err == nil || !strings.Contains(err.Error(), "take an empty") {
-		t.Error(err)
+	tests.Says(t, err, "take an empty", "a target that waits for another sequence")
+}
+
+// meanwhile does something once: before it reads what a head leads, after
+// the first list of a name, or after the first write.
+type meanwhile struct {
+	store.Store
+	beforeGet, afterList, afterSwap func()
+}
+
+// once calls a function, and forgets it.
+func once(do *func()) {
+	if f := *do; f != nil {
+		*do = nil
+		f()
 	}
 }
 
-// meanwhile does something once, after the first call of List.
-type meanwhile struct {
-	store.Store
-	do func()
+func (m *meanwhile) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	if keys[0].Node != orders.Node && keys[0].Node != store.SequenceNode {
+		once(&m.beforeGet)
+	}
+	return m.Store.Get(ctx, keys)
 }
 
 func (m *meanwhile) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, store.Reply, error) {
-	if do := m.do; do != nil {
-		m.do = nil
-		defer do()
-	}
+	defer once(&m.afterList)
 	return m.Store.List(ctx, namespace, nodes, limit)
+}
+
+func (m *meanwhile) Swap(
+	ctx context.Context, writes []store.Write, _ ...store.Key,
+) ([]error, []store.Record, store.Reply) {
+	defer once(&m.afterSwap)
+	errs, _, reply := m.Store.Swap(ctx, writes)
+	return errs, nil, reply
 }
 
 // The source goes back behind its close while it is copied, and a program
 // gets a grant there.
 func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
 	s, from, to, _ := places(t)
-	if err := scope.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 1})); err == nil {
-		t.Fatal("it was not interrupted")
-	}
+	interrupted(t, scope.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 1})))
 	open := get(t, from, orders)
 	var until int64
 	a := from
-	a.Store = &meanwhile{from.Store, func() {
+	a.Store = &meanwhile{Store: from.Store, afterList: func() {
 		put(t, from, open)
 		l, err := lease.Open(t.Context(), from, "orders", s.scheme, &lease.Options{TTL: ttl, MaxSkew: ttl})
 		must(t, err)
@@ -249,39 +271,19 @@ func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
 	if top < until || until == 0 {
 		t.Errorf("what was granted until %d is in no record below %d", until, top)
 	}
-	if _, err := scope.Namespaces(from.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
-		t.Error(err)
-	}
+	moved(t, from)
 }
 
 // Two operators move a store to two others at the same time.
 func TestTwoMovers(t *testing.T) {
 	_, from, to, third := places(t)
 	slow := to
-	slow.Store = &before{to.Store, func() { must(t, scope.Move(t.Context(), "orders", from, third)) }}
-	if err := scope.Move(t.Context(), "orders", from, slow); err == nil || !strings.Contains(err.Error(), "to THIRD") {
-		t.Error(err)
-	}
-	if _, err := scope.Namespaces(third.Store).Show(t.Context(), "orders"); err != nil {
-		t.Error(err)
-	}
-	if _, err := scope.Namespaces(to.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
-		t.Error(err)
-	}
-}
-
-// rested does something once, before it reads what a head leads.
-type rested struct {
-	store.Store
-	do func()
-}
-
-func (r *rested) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
-	if do := r.do; do != nil && keys[0].Node != orders.Node && keys[0].Node != store.SequenceNode {
-		r.do = nil
-		do()
-	}
-	return r.Store.Get(ctx, keys)
+	slow.Store = &meanwhile{Store: to.Store, afterSwap: func() {
+		must(t, scope.Move(t.Context(), "orders", from, third))
+	}}
+	tests.Says(t, scope.Move(t.Context(), "orders", from, slow), "to THIRD", "the slower mover")
+	must(t, tests.ErrOf(scope.Namespaces(third.Store).Show(t.Context(), "orders")))
+	moved(t, to)
 }
 
 // A mover rests while another one completes the move and programs use the
@@ -318,7 +320,7 @@ func TestMoverThatRests(t *testing.T) {
 			must(t, use(s, from))
 			var after []store.Record
 			slow := to
-			slow.Store = &rested{to.Store, func() {
+			slow.Store = &meanwhile{Store: to.Store, beforeGet: func() {
 				must(t, moveAll(t.Context(), from, to), use(s, to))
 				after = all(t, to)
 			}}
@@ -328,23 +330,6 @@ func TestMoverThatRests(t *testing.T) {
 			}
 		})
 	}
-}
-
-// before does something once, after the first write.
-type before struct {
-	store.Store
-	do func()
-}
-
-func (b *before) Swap(
-	ctx context.Context, writes []store.Write, _ ...store.Key,
-) (_ []error, _ []store.Record, reply store.Reply) {
-	errs, _, reply := b.Store.Swap(ctx, writes)
-	if do := b.do; do != nil {
-		b.do = nil
-		do()
-	}
-	return errs, nil, reply
 }
 
 // A store that lost writes is moved before a program raised the floors.
@@ -363,9 +348,7 @@ func TestMoveAfterALoss(t *testing.T) {
 	if ns.Identity != is || !ns.BackfillStopped || ns.RolledBack == 0 {
 		t.Errorf("%+v", ns)
 	}
-	if _, err := take(t, to, "fast"); !errors.Is(err, sequence.ErrRolledBack) {
-		t.Error(err)
-	}
+	tests.WantErr(t, tests.ErrOf(take(t, to, "fast")), sequence.ErrRolledBack, "a sequence after the loss")
 	if n, err := take(t, to, "skips"); err != nil || n != 1001 {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -381,15 +364,11 @@ func TestMoveAgainAfterALoss(t *testing.T) {
 		func(ctx context.Context, from, to store.Place) error { return sequence.Move(ctx, "fast", from, to) },
 	}
 	for _, move := range names {
-		if err := move(t.Context(), from, mortalPlace(to, &death{at: 2})); !errors.Is(err, errKilled) {
-			t.Fatal(err)
-		}
+		interrupted(t, move(t.Context(), from, mortalPlace(to, &death{at: 2})))
 	}
 	backup := all(t, to)
 	for _, move := range names {
-		if err := move(t.Context(), mortalPlace(from, &death{at: 1}), to); !errors.Is(err, errKilled) {
-			t.Fatal(err)
-		}
+		interrupted(t, move(t.Context(), mortalPlace(from, &death{at: 1}), to))
 	}
 	open := func() snowfence.Grant {
 		o := &lease.Options{TTL: ttl, MaxSkew: ttl, Logger: silent}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"strings"
 	"sync"
@@ -85,7 +85,7 @@ func (s *switched) Release(ctx context.Context, t wire.Ticket, used int64) error
 	return (*s.now.Load()).Release(ctx, t, used)
 }
 
-var silent = slog.New(slog.NewTextHandler(io.Discard, nil))
+var silent = slog.New(slog.DiscardHandler)
 
 func newScene(t *testing.T, from, to store.Store) *scene {
 	t.Helper()
@@ -234,15 +234,10 @@ func (s *scene) numbers(ctx context.Context, i int, name string) error {
 		return err
 	}
 	defer q.Close()
-	for ctx.Err() == nil {
+	return s.count(ctx, i, name, func() (string, error) {
 		n, err := q.Next(ctx)
-		if err != nil {
-			return err
-		}
-		s.note(i, name, fmt.Sprint(name, " ", n))
-		wait(ctx, 10*time.Millisecond)
-	}
-	return nil
+		return fmt.Sprint(name, " ", n), err
+	})
 }
 
 func (s *scene) days(ctx context.Context, i int) error {
@@ -251,12 +246,20 @@ func (s *scene) days(ctx context.Context, i int) error {
 		return err
 	}
 	defer q.Close()
-	for ctx.Err() == nil {
+	return s.count(ctx, i, "days", func() (string, error) {
 		n, err := q.Next(ctx)
+		return n.Text, err
+	})
+}
+
+// count takes numbers, as texts, until ctx ends.
+func (s *scene) count(ctx context.Context, i int, kind string, next func() (string, error)) error {
+	for ctx.Err() == nil {
+		text, err := next()
 		if err != nil {
 			return err
 		}
-		s.note(i, "days", n.Text)
+		s.note(i, kind, text)
 		wait(ctx, 10*time.Millisecond)
 	}
 	return nil
@@ -301,11 +304,7 @@ func (s *scene) await(i int, before map[string]int, kind string) {
 func (s *scene) counted(i int) map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := map[string]int{}
-	for k, n := range s.counts[i] {
-		out[k] = n
-	}
-	return out
+	return maps.Clone(s.counts[i])
 }
 
 // moveAll moves everything, as snowfence store move does.

@@ -70,7 +70,5 @@ func TestPage(t *testing.T) {
 	}
 	c := exec.CommandContext(t.Context(), "bash", "-c", script.String())
 	c.Env = append(os.Environ(), "XDG_STATE_HOME="+dir)
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Errorf("%v:\n%s", err, out)
-	}
+	tests.Run(t, c)
 }
