@@ -13,21 +13,21 @@ import (
 	"github.com/snowfence/snowfence/test/harness/relay"
 )
 
-// calls counts what a lease asks of its store.
+// calls counts what a lease asks of its store, and the time of it.
 type calls struct {
 	store.Store
-	reads, writes atomic.Int64
+	reads, writes, spent atomic.Int64
 }
 
 func (c *calls) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
-	c.reads.Add(1)
+	defer func(at time.Time) { c.spent.Add(int64(time.Since(at))); c.reads.Add(1) }(time.Now())
 	return c.Store.Get(ctx, keys)
 }
 
 func (c *calls) Swap(
 	ctx context.Context, writes []store.Write, then ...store.Key,
 ) ([]error, []store.Record, store.Reply) {
-	c.writes.Add(1)
+	defer func(at time.Time) { c.spent.Add(int64(time.Since(at))); c.writes.Add(1) }(time.Now())
 	return c.Store.Swap(ctx, writes, then...)
 }
 

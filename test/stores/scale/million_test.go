@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 )
@@ -41,9 +42,7 @@ func BenchmarkMillion(b *testing.B) {
 			s, err := snowfence.NewScheme(layout)
 			must(b, err)
 			o := &scope.NamespaceOptions{Unit: unit, MaxTTL: ttl * 3 / 2}
-			if _, err := scope.Namespaces(kinds.New(b, server.URL)).Create(b.Context(), namespace, s, o); err != nil {
-				b.Fatal(err)
-			}
+			must(b, tests.ErrOf(scope.Namespaces(kinds.New(b, server.URL)).Create(b.Context(), namespace, s, o)))
 			p, n := startPair(b, server.URL), *howMany
 			w := &watch{TB: b, pair: p}
 			life := make(chan struct{})

@@ -1,36 +1,15 @@
-package linear
+package scale
 
 import (
-	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/link"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
-
-// clocked is a store that measures the time of its calls.
-type clocked struct {
-	store.Store
-	spent, swaps atomic.Int64
-}
-
-func (c *clocked) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
-	defer func(at time.Time) { c.spent.Add(int64(time.Since(at))) }(time.Now())
-	return c.Store.Get(ctx, keys)
-}
-
-func (c *clocked) Swap(
-	ctx context.Context, writes []store.Write, then ...store.Key,
-) ([]error, []store.Record, store.Reply) {
-	defer func(at time.Time) { c.spent.Add(int64(time.Since(at))); c.swaps.Add(1) }(time.Now())
-	return c.Store.Swap(ctx, writes, then...)
-}
 
 // BenchmarkTrips measures how many round trips a renewal waits for: its
 // time, where each takes 200 ms.
@@ -51,19 +30,19 @@ func BenchmarkTrips(b *testing.B) {
 				far = link.New(b, s.Address)
 				url = s.Through(far.Address)
 			}
-			st := &clocked{Store: kinds.New(b, url)}
+			st := &calls{Store: kinds.New(b, url)}
 			l, err := lease.Open(b.Context(), st, "trips", scheme, &lease.Options{Create: true, TTL: 9 * time.Second})
 			must(b, err)
 			defer l.Close()
 			far.Delay(b, way, 0)
-			began := st.swaps.Load()
+			began := st.writes.Load()
 			for range 2 { // the first ones open connections
 				st.spent.Store(0)
-				for began = st.swaps.Load(); st.swaps.Load() < began+renewals; time.Sleep(10 * time.Millisecond) {
+				for began = st.writes.Load(); st.writes.Load() < began+renewals; time.Sleep(10 * time.Millisecond) {
 				}
 				time.Sleep(time.Second) // until what follows the write is read
 			}
-			each := float64(st.spent.Load()) / float64(st.swaps.Load()-began)
+			each := float64(st.spent.Load()) / float64(st.writes.Load()-began)
 			b.ReportMetric(each/float64(2*way*time.Millisecond), "trips")
 		})
 	}
