@@ -42,9 +42,9 @@ type Fleet struct {
 // another process would.
 func New(t testing.TB, open func(dsn string) store.Store) *Fleet {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	must(t, err)
-	return &Fleet{t: t, scheme: s, open: open, makers: map[snowfence.ID]string{}, count: map[string]int{}}
+	return &Fleet{
+		t: t, scheme: Scheme(t, "twitter"), open: open, makers: map[snowfence.ID]string{}, count: map[string]int{},
+	}
 }
 
 // SQL opens stores by a driver of databases.
@@ -254,9 +254,14 @@ func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 }
 
 // Default is the scheme of new namespaces.
-func Default(t testing.TB) *snowfence.Scheme {
+func Default(t testing.TB) *snowfence.Scheme { return Scheme(t, "snowfence") }
+
+// Scheme is the scheme of a layout without a secret, by its name or parts.
+func Scheme(t testing.TB, layout string) *snowfence.Scheme {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Default())
+	l, err := snowfence.ParseLayout(layout)
+	must(t, err)
+	s, err := snowfence.NewScheme(l)
 	must(t, err)
 	return s
 }

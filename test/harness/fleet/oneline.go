@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -37,10 +38,6 @@ func OneLine(t *testing.T, st store.Store, door func(*lease.Options) (*snowfence
 	if _, err := door(orders); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Fatalf("without a namespace: %v", err)
 	}
-	s, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
-	must(t, err)
-	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "orders", Scheme(t, "sonyflake"), nil)))
 	through(orders) // with the layout that it has
 }

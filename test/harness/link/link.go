@@ -85,9 +85,7 @@ func (l *Link) poison(t testing.TB, kind, attributes string, directions []string
 	for _, d := range directions {
 		names = append(names, kind+"_"+d)
 		toxic := fmt.Sprintf(`{"name": %q, "type": %q, "stream": %q, "attributes": %s}`, kind+"_"+d, kind, d, attributes)
-		if _, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tests.ErrOf(l.proxy.Toxics.AddToxicJson(strings.NewReader(toxic))))
 	}
 	return func() {
 		for _, name := range names {

@@ -152,6 +152,13 @@ func (p *Postgres) NewDatabase(t testing.TB) string {
 	return name
 }
 
+// Again starts a server that has ended, and waits until it answers.
+func (p *Postgres) Again(t testing.TB) {
+	t.Helper()
+	p.Restart(t)
+	p.Up(t)
+}
+
 // Standby starts a second server that follows p as an asynchronous replica
 // and answers reads.
 func (p *Postgres) Standby(t testing.TB, settings ...string) *Postgres {
