@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
@@ -32,18 +33,14 @@ func TestMariaDBSettings(t *testing.T) {
 		m.SQL(t, "", "SET GLOBAL "+c.set)
 		refused(t, st, c.want)
 		m.SQL(t, "", "SET GLOBAL "+c.back)
-		if err := swap(t, st, "", record(int64(i+10), "a")); err != nil {
-			t.Errorf("after %s: %v", c.back, err)
-		}
+		tests.WantErr(t, swap(t, st, "", record(int64(i+10), "a")), nil, "after %s", c.back)
 	}
 	_, uncommitted := connect(t, m.DSN(name)+"?autocommit=0")
 	refused(t, uncommitted, "autocommit=0")
 	_, dirty := connect(t, m.DSN(name)+"?tx_isolation=%27READ-UNCOMMITTED%27")
 	refused(t, dirty, "READ-UNCOMMITTED, and reads what may never be committed: set REPEATABLE-READ")
 	_, clean := connect(t, m.DSN(name)+"?tx_isolation=%27REPEATABLE-READ%27")
-	if err := swap(t, clean, "", record(20, "a")); err != nil {
-		t.Errorf("with REPEATABLE-READ: %v", err)
-	}
+	tests.WantErr(t, swap(t, clean, "", record(20, "a")), nil, "with REPEATABLE-READ")
 	for _, format := range []string{"ROW", "STATEMENT"} {
 		m.SQL(t, "", "SET GLOBAL binlog_format = "+format)
 		_, st := connect(t, m.DSN(name))
@@ -88,21 +85,15 @@ func TestMariaDBRights(t *testing.T) {
 	must(t, swap(t, user, "", record(1, "a")))
 	m.SQL(t, "", "REVOKE UPDATE ON "+name+".snowfence_lease FROM u")
 	_, user = connect(t, dsn)
-	if err := swap(t, user, "a", record(1, "b")); err == nil || !strings.Contains(err.Error(),
-		"GRANT SELECT, INSERT, UPDATE on the tables") {
-		t.Errorf("without the right to write: %v", err)
-	}
+	tests.Says(t, swap(t, user, "a", record(1, "b")),
+		"GRANT SELECT, INSERT, UPDATE on the tables", "without the right to write")
 	m.SQL(t, "", "GRANT SELECT, INSERT, UPDATE ON "+name+".snowfence_lease TO u")
 	db, user := connect(t, dsn)
-	if err := swap(t, user, "a", record(1, "b")); err != nil {
-		t.Error(err)
-	}
+	must(t, swap(t, user, "a", record(1, "b")))
 	fleet.OneLine(t, user, func(o *lease.Options) (*snowfence.Generator, error) {
 		return sqlstore.Open(t.Context(), db, sqlstore.MySQL(), o)
 	})
-	if _, err := user.Report(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, tests.ErrOf(user.Report(t.Context())))
 	port := servers.Ports(t, 1)[0]
 	for _, dsn := range []string{
 		fmt.Sprintf("u:s3cr3t@tcp(127.0.0.1:%d)/%s", m.Port, name), fmt.Sprintf("u:s3cr3t@tcp(127.0.0.1:%d)/%s",
@@ -141,9 +132,7 @@ func TestEngine(t *testing.T) {
 	_, st = connect(t, m.DSN(name))
 	refused(t, st, "which forgets grants: ALTER TABLE snowfence_lease ENGINE=InnoDB")
 	m.SQL(t, name, "ALTER TABLE snowfence_lease ENGINE=InnoDB")
-	if err := swap(t, st, "a", record(1, "b")); err != nil {
-		t.Error(err)
-	}
+	must(t, swap(t, st, "a", record(1, "b")))
 }
 
 // TestBytes keeps texts apart that a collation may take for the same, also
@@ -167,15 +156,9 @@ func TestBytes(t *testing.T) {
 				keys, rs = append(keys, r.Key), append(rs, r)
 			}
 			want = append(want, rs...)
-			if err := swap(t, st, "", rs[0]); err != nil {
-				t.Errorf("%q: %v", namespace, err)
-			}
+			tests.WantErr(t, swap(t, st, "", rs[0]), nil, "%q", namespace)
 			results, _, _ := st.Swap(t.Context(), []store.Write{{New: rs[1]}, {New: rs[2]}})
-			for _, err := range results {
-				if err != nil {
-					t.Errorf("%q: %v", namespace, err)
-				}
-			}
+			tests.WantErr(t, errors.Join(results...), nil, "%q", namespace)
 			for _, wrong := range []string{fmt.Sprint("NONCE ", i), fmt.Sprint("nonce ", i, " "), ""} {
 				changed := slices.Clone(rs)
 				for n := range changed {
@@ -185,9 +168,7 @@ func TestBytes(t *testing.T) {
 				for _, writes := range [][]store.Write{batch, batch[:1]} {
 					results, _, _ := st.Swap(t.Context(), writes)
 					for _, err := range results {
-						if !errors.Is(err, store.ErrLost) {
-							t.Errorf("%s: nonce %q: %v", params, wrong, err)
-						}
+						tests.WantErr(t, err, store.ErrLost, "%s: nonce %q", params, wrong)
 					}
 				}
 			}

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 
 	"github.com/go-sql-driver/mysql"
@@ -66,17 +66,14 @@ func (c *dividedConn) QueryContext(ctx context.Context, query string, args []dri
 // a grant: what it reads says nothing of what it wrote.
 func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	t.Parallel()
-	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	must(t, err)
+	scheme := fleet.Scheme(t, "twitter")
 	var connectors []driver.Connector
 	var direct []*sqlstore.Store
 	for _, id := range []string{"1", "2"} {
 		m := servers.StartMariaDB(t, "--server-id="+id)
 		dsn := m.DSN(m.NewDatabase(t))
 		_, st := connect(t, dsn)
-		if _, err := scope.Namespaces(st).Create(t.Context(), "n", scheme, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "n", scheme, nil)))
 		for node := range int64(3) {
 			must(t, swap(t, st, "", record(node, "a")))
 		}
@@ -121,7 +118,7 @@ func TestProxyThatDividesWritesAndReads(t *testing.T) {
 	chance.Store(true) // it read from the other server, and looks at this one after the write
 	divided("a write after a read elsewhere", swap(t, st, "a", record(0, "b")))
 	divided("an addition after a read elsewhere", add(st))
-	_, _, err = st.Get(t.Context(), []store.Key{record(0, "").Key})
+	_, _, err := st.Get(t.Context(), []store.Key{record(0, "").Key})
 	divided("a read elsewhere", err)
 	if got, want := get(direct[0], 0), record(0, "a"); got != want {
 		t.Errorf("what was not answered for is written: %+v, not %+v", got, want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -52,9 +53,7 @@ func TestTimeZone(t *testing.T) {
 	tx, err := db.Begin()
 	must(t, err)
 	defer tx.Rollback()
-	if _, err := tx.Exec("SELECT * FROM snowfence_lease"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(tx.Exec("SELECT * FROM snowfence_lease")))
 	for _, zone := range []string{"+08:00", "-09:30", "SYSTEM"} {
 		_, far := connect(t, m.DSN(database)+"?time_zone=%27"+url.QueryEscape(zone)+"%27")
 		if id := identity(t, far); id != before {

@@ -13,6 +13,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -123,9 +124,7 @@ func TestSQLiteBesideTransactions(t *testing.T) {
 			ids, err := sqlstore.Open(t.Context(), db, sqlstore.SQLite(),
 				&lease.Options{TTL: 2 * time.Second, MaxWait: 10 * time.Millisecond})
 			must(t, err)
-			if _, err := ids.Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tests.ErrOf(ids.Next(t.Context())))
 			var tx *sql.Tx
 			if c.lock {
 				tx, err = db.BeginTx(t.Context(), nil)

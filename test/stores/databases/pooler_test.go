@@ -9,6 +9,7 @@ import (
 
 	_ "github.com/lib/pq"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
@@ -56,9 +57,7 @@ func TestPgbouncer(t *testing.T) {
 				&lease.Options{Create: true, TTL: 2 * time.Second})
 			must(t, err)
 			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-				if _, err := ids.Next(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, tests.ErrOf(ids.Next(t.Context())))
 			}
 			must(t, ids.Close())
 			st, err := sqlstore.New(db, sqlstore.PostgreSQL())

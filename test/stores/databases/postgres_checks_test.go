@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
@@ -35,13 +36,10 @@ func TestDurable(t *testing.T) {
 		{{New: record(2, "a")}, {New: record(3, "a")}},
 	} {
 		kinds.Put(t, st, batch...)
-		if _, err := db.Exec("UPDATE snowfence_lease SET label = 'not durable'"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tests.ErrOf(db.Exec("UPDATE snowfence_lease SET label = 'not durable'")))
 		p.Signal(t, syscall.SIGQUIT)
 		p.Kill()
-		p.Restart(t)
-		p.Up(t)
+		p.Again(t)
 		for _, w := range batch {
 			var rs []store.Record
 			fleet.Eventually(t, "a read after a crash", func() (err error) { // connections of before end late
@@ -133,9 +131,7 @@ func TestStandby(t *testing.T) {
 	reports(t, st, "a standby whose disk is not waited for", true, replicas)
 	set(t, p, "synchronous_commit = on")
 	reports(t, st, "a standby whose disk the primary waits for", false, replicas)
-	if _, err := store.Identity(t.Context(), st, ""); err != nil {
-		t.Error(err)
-	}
+	must(t, tests.ErrOf(store.Identity(t.Context(), st, "")))
 }
 
 // TestConnectionsOfAPool keeps no connection that was read-only for a
@@ -170,9 +166,7 @@ func TestConnectionsOfAPool(t *testing.T) {
 		}
 		p.SQL(t, "postgres", "BEGIN READ WRITE; ALTER ROLE postgres RESET default_transaction_read_only; COMMIT")
 		for range 3 {
-			if err := write(); err != nil {
-				t.Errorf("after it was right again: %v", err)
-			}
+			tests.WantErr(t, write(), nil, "after it was right again")
 		}
 		end()
 		if _, _, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}}); err != nil {
@@ -191,9 +185,7 @@ func TestPostgreSQLRights(t *testing.T) {
 	user := fmt.Sprintf("postgres://u@127.0.0.1:%d/postgres?sslmode=disable&search_path=fence", p.Port)
 	_, early := connect(t, user)
 	p.SQL(t, "postgres", fleet.Statements(t, early))
-	if err := swap(t, early, "", record(1, "a")); err != nil {
-		t.Error(err)
-	}
+	must(t, swap(t, early, "", record(1, "a")))
 	p.SQL(t, "postgres", `CREATE ROLE "Other User" LOGIN`)
 	other, st := connect(t, fmt.Sprintf("postgres://Other%%20User@127.0.0.1:%d/postgres?sslmode=disable", p.Port))
 	p.SQL(t, "postgres", fleet.Statements(t, st))
@@ -204,21 +196,15 @@ func TestPostgreSQLRights(t *testing.T) {
 	refused(t, early, "GRANT SELECT, INSERT, UPDATE ON snowfence_lease, snowfence_meta to it")
 	_, late := connect(t, user) // which finds the tables
 	p.SQL(t, "postgres", fleet.Statements(t, late))
-	if err := swap(t, early, "a", record(1, "b")); err != nil {
-		t.Error(err)
-	}
-	if _, err := early.Report(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, swap(t, early, "a", record(1, "b")))
+	must(t, tests.ErrOf(early.Report(t.Context())))
 	if n := p.SQL(t, "postgres", "SELECT count(*) FROM fence.snowfence_lease"); n != "1" {
 		t.Errorf("%s records in the schema", n)
 	}
 	_, nowhere := connect(t, p.URL("postgres")+"&search_path=nowhere")
 	refused(t, nowhere, "search_path names no schema that exists: set it, or create the schema")
 	p.SQL(t, "postgres", "CREATE SCHEMA nowhere")
-	if err := swap(t, nowhere, "", record(1, "a")); err != nil {
-		t.Error(err)
-	}
+	must(t, swap(t, nowhere, "", record(1, "a")))
 }
 
 // TestUnloggedTables refuses tables that a crash empties, and does what the

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -93,13 +93,9 @@ func TestClosedFunctions(t *testing.T) {
 			o := &lease.Options{Create: true, Logger: slog.New(slog.NewTextHandler(said, nil))}
 			ids, err := sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL(), o)
 			must(t, err)
-			if _, err := ids.Next(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must(t, tests.ErrOf(ids.Next(t.Context())))
 			numbersInTx(t, db, st, c.identity != "")
-			if err := ids.Close(); err != nil {
-				t.Error(err)
-			}
+			must(t, ids.Close())
 			id, err := store.Identity(t.Context(), st, "")
 			if err != nil || !strings.Contains(id, c.identity) || strings.Contains(id, ":-:") != (c.identity != "") {
 				t.Errorf("the identity is %q, %v", id, err)
@@ -150,8 +146,7 @@ func TestRightRevokedUnderAHolder(t *testing.T) {
 	database, url := managed(t, p, "owner")
 	p.SQL(t, database, "GRANT CREATE ON SCHEMA public TO owner")
 	_, st := connect(t, url)
-	scheme, err := snowfence.NewScheme(snowfence.Default())
-	must(t, err)
+	scheme := fleet.Default(t)
 	l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{Create: true, TTL: 2 * time.Second})
 	must(t, err)
 	first := l.Status().Grant
@@ -194,9 +189,7 @@ func TestRightRevokedUnderAHolder(t *testing.T) {
 	goesOn("it is given back")
 	revoke()
 	refused("it is revoked again")
-	if _, err := scope.Namespaces(st).Confirm(t.Context(), "default"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(scope.Namespaces(st).Confirm(t.Context(), "default")))
 	goesOn("an operator accepted less")
 	if less := identity(); !strings.HasPrefix(less, "postgres:-:") {
 		t.Errorf("the namespace has seen %q", less)

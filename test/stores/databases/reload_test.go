@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -158,8 +159,7 @@ func TestUpkeepIsNoReload(t *testing.T) {
 		}
 	}
 	again := func(how string) {
-		p.Restart(t)
-		p.Up(t)
+		p.Again(t)
 		if id := s.opened(t); id != s.id {
 			t.Errorf("after %s the identity is %s, no longer %s", how, id, s.id)
 		}
@@ -251,8 +251,7 @@ func TestCrashIsNoReload(t *testing.T) {
 	identity(t, s.st)
 	p.Signal(t, syscall.SIGQUIT)
 	p.Kill()
-	p.Restart(t)
-	p.Up(t)
+	p.Again(t)
 	if id := s.reconnected(t); id != s.id {
 		t.Errorf("after a crash: %s, no longer %s", id, s.id)
 	}
@@ -284,8 +283,7 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	p.StopCleanly(t)
 	copied := filepath.Join(filepath.Dir(p.Dir), "copy")
 	p.Files(t, "cp", "-a", p.Dir, copied)
-	p.Restart(t)
-	p.Up(t)
+	p.Again(t)
 	if id := s.reconnected(t); id != s.id {
 		t.Errorf("after a restart it is %s, no longer %s", id, s.id)
 	}
@@ -295,8 +293,7 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	p.Kill()
 	p.Files(t, "rm", "-r", p.Dir)
 	p.Files(t, "cp", "-a", copied, p.Dir)
-	p.Restart(t)
-	p.Up(t)
+	p.Again(t)
 	id := s.reconnected(t)
 	if id == s.id {
 		t.Errorf("after a copy was put back it is still %s", id)
@@ -308,7 +305,9 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 // namespace again: its first lease starts above all that was granted.
 func TestNamespaceMadeAgain(t *testing.T) {
 	t.Parallel()
-	p, f, url := start(t)
+	p := servers.StartPostgres(t)
+	f, url := fleet.New(t, fleet.SQL(t, "pgx", sqlstore.PostgreSQL())), p.URL(p.NewDatabase(t))
+	f.Namespace(url)
 	first := f.Start("first", url, 7)
 	granted := first.Renewed()
 	first.Stop()
