@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/audit"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // verdict is what an audit of all workers of a namespace found.
@@ -109,7 +110,7 @@ func stretches(s *snowfence.Scheme, number int, w *worker) (used []stretch, wron
 // the same static number are caught, and so is an ID past what was granted.
 func TestAuditFinds(t *testing.T) {
 	t.Parallel()
-	s := twitter(t)
+	s := fleet.Scheme(t, "twitter")
 	var ws []*worker
 	for i := range 2 {
 		ws = append(ws, launch(t, fmt.Sprint("static ", i), nil, holderPath(t), "-static", "-node", "7"))
@@ -137,11 +138,4 @@ func TestAuditFinds(t *testing.T) {
 	if v := judge(t, s, ws[:1]); len(v.wrong) == 0 || !strings.Contains(strings.Join(v.wrong, "\n"), " after ") {
 		t.Errorf("an ID out of order was not found: %+v", v)
 	}
-}
-
-func twitter(t testing.TB) *snowfence.Scheme {
-	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	must(t, err)
-	return s
 }

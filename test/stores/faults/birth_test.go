@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // birth lets ten processes at once be the first users of a store that is
@@ -19,7 +21,7 @@ func birth(t *testing.T, tg *target) {
 	if *long {
 		rounds = 20
 	}
-	s := twitter(t)
+	s := fleet.Scheme(t, "twitter")
 	r := row{
 		fault: "ten processes make the store and are killed (SIGKILL), ten others use it", store: tg.kind,
 		processes: 20 * rounds,

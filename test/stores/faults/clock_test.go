@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -75,10 +77,8 @@ func TestClockSteps(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			tg := targets[kind](t)
-			s := slowLayout(t)
-			if _, err := scope.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
-				t.Fatal(err)
-			}
+			s := fleet.Scheme(t, slowLayout)
+			must(t, tests.ErrOf(scope.Namespaces(tg.store).Create(t.Context(), namespace, s, nil)))
 			args := []string{"new", "-n", "1000000000", "--store", tg.programURL()}
 			right := launch(t, "with the right clock", nil, snowfencePath(t), args...)
 			ahead := launchStepped(t, "ahead", args...)
@@ -176,10 +176,8 @@ func TestClockOff(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			tg := targets[kind](t)
-			s := slowLayout(t)
-			if _, err := scope.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
-				t.Fatal(err)
-			}
+			s := fleet.Scheme(t, slowLayout)
+			must(t, tests.ErrOf(scope.Namespaces(tg.store).Create(t.Context(), namespace, s, nil)))
 			args := []string{"new", "-n", "1000000000", "--store", tg.programURL()}
 			right := launch(t, "with the right clock", nil, snowfencePath(t), args...)
 			ws := []*worker{right}

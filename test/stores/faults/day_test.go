@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -121,9 +123,7 @@ func (x trouble) play(t *testing.T, want []string) string {
 		"--block", "1", "--label", "server",
 	}, x.args...)
 	nodes := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: leasable}}
-	if _, err := scope.Namespaces(d.store).Create(t.Context(), namespace, twitter(t), nodes); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(scope.Namespaces(d.store).Create(t.Context(), namespace, fleet.Scheme(t, "twitter"), nodes)))
 	d.start = func(t testing.TB) {
 		if x.stepped {
 			d.clock = launchStepped(t, "server", args...)

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/amazon"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -127,9 +128,7 @@ func dynamo(t testing.TB) (c *dynamodb.Client, url string, items func() []map[st
 	}
 	put = func(all []map[string]types.AttributeValue) {
 		for _, it := range all {
-			if _, err := c.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: idsTable, Item: it}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tests.ErrOf(c.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: idsTable, Item: it})))
 		}
 	}
 	return c, amazon.URL("dynamodb", *idsTable, address), items, put
@@ -142,9 +141,7 @@ func dynamoTable(t testing.TB) (string, func() func()) {
 	return url, func() func() {
 		kept := items()
 		return func() {
-			if _, err := c.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: idsTable}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tests.ErrOf(c.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: idsTable})))
 			gone, one := dynamodb.NewTableNotExistsWaiter(c), &dynamodb.DescribeTableInput{TableName: idsTable}
 			must(t, gone.Wait(t.Context(), one, time.Minute))
 			amazon.NewTable(t, c, *idsTable)

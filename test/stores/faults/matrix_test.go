@@ -196,7 +196,7 @@ func makeAgain(t testing.TB, url string) {
 	st, done := opened(t, url)
 	defer done()
 	within(t, patience, "the namespace", func() bool {
-		_, err := scope.Namespaces(st).Create(t.Context(), cell, twitter(t),
+		_, err := scope.Namespaces(st).Create(t.Context(), cell, fleet.Scheme(t, "twitter"),
 			&scope.NamespaceOptions{MaxTTL: ahead, MaxSkew: ahead})
 		return err == nil
 	})
@@ -209,7 +209,8 @@ func take(t testing.TB, url string, back bool) (snowfence.Grant, error) {
 	st, done := opened(t, url)
 	defer done()
 	node := int64(victim)
-	l, err := lease.Open(t.Context(), st, cell, twitter(t), &lease.Options{Node: &node, TTL: ahead, Label: "worker"})
+	o := &lease.Options{Node: &node, TTL: ahead, Label: "worker"}
+	l, err := lease.Open(t.Context(), st, cell, fleet.Scheme(t, "twitter"), o)
 	if err != nil {
 		return snowfence.Grant{}, err
 	}
@@ -227,7 +228,7 @@ func holder(t testing.TB, url string) func() bool {
 	st, done := opened(t, url)
 	node := int64(victim + 2)
 	var lost atomic.Bool
-	l, err := lease.Open(t.Context(), st, cell, twitter(t), &lease.Options{
+	l, err := lease.Open(t.Context(), st, cell, fleet.Scheme(t, "twitter"), &lease.Options{
 		Node: &node, TTL: ttl,
 		Events: func(e lease.Event) {
 			if e.Kind == lease.EventLost {

@@ -224,8 +224,7 @@ func postgresUnlogged(t testing.TB) (string, func() func()) {
 		return func() {
 			p.SQL(t, name, "ALTER TABLE snowfence_lease SET UNLOGGED; ALTER TABLE snowfence_meta SET UNLOGGED")
 			p.Kill()
-			p.Restart(t)
-			p.Up(t)
+			p.Again(t)
 		}
 	}
 }
@@ -233,7 +232,7 @@ func postgresUnlogged(t testing.TB) (string, func() func()) {
 func postgresFolder(t testing.TB) (string, func() func()) {
 	p, _, url := postgres(t)
 	return url, func() func() {
-		return folder(t, p.Dir, func() { p.StopCleanly(t) }, p.Kill, func() { p.Restart(t); p.Up(t) })
+		return folder(t, p.Dir, func() { p.StopCleanly(t) }, p.Kill, func() { p.Again(t) })
 	}
 }
 
@@ -247,8 +246,7 @@ func postgresBase(t testing.TB) (string, func() func()) {
 			p.Kill()
 			run(t, "rm", "-rf", p.Dir)
 			run(t, "mv", kept, p.Dir)
-			p.Restart(t)
-			p.Up(t)
+			p.Again(t)
 		}
 	}
 }
@@ -370,9 +368,7 @@ func etcdKeys(prefix string) beginning {
 			must(t, err)
 			return func() {
 				for _, kv := range kept.Kvs {
-					if _, err := c.Put(t.Context(), string(kv.Key), string(kv.Value)); err != nil {
-						t.Fatal(err)
-					}
+					must(t, tests.ErrOf(c.Put(t.Context(), string(kv.Key), string(kv.Value))))
 				}
 			}
 		}

@@ -27,19 +27,12 @@ type streams struct {
 
 // slowLayout gives a process 8 IDs a millisecond, so that a batch of the
 // program takes half a second, and the test can read along.
-func slowLayout(t testing.TB) *snowfence.Scheme {
-	t.Helper()
-	l, err := snowfence.ParseLayout("time=41,node=10,seq=3")
-	must(t, err)
-	s, err := snowfence.NewScheme(l)
-	must(t, err)
-	return s
-}
+const slowLayout = "time=41,node=10,seq=3"
 
 // stream starts a run of the program, or two in the long run.
 func stream(t testing.TB, tg *target) *streams {
 	t.Helper()
-	p := &streams{scheme: slowLayout(t), args: []string{
+	p := &streams{scheme: fleet.Scheme(t, slowLayout), args: []string{
 		"new", "-n", "1000000000", "--namespace", "streams",
 		"--store", tg.programURL(),
 	}}

@@ -78,7 +78,7 @@ func limited() *scope.NamespaceOptions {
 // open sets a scene with some workers, each of which has made IDs.
 func open(t testing.TB, tg *target, workers int) *scene {
 	t.Helper()
-	sc := &scene{target: tg, t: t, scheme: twitter(t)}
+	sc := &scene{target: tg, t: t, scheme: fleet.Scheme(t, "twitter")}
 	fleet.Eventually(t, "the namespace", func() error { // a busy machine answers late
 		_, err := scope.Namespaces(tg.store).Create(t.Context(), namespace, sc.scheme, limited())
 		return err

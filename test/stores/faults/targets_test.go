@@ -219,15 +219,9 @@ func etcdTarget(t testing.TB) *target {
 		}
 		r, err := c.Get(t.Context(), "hoard")
 		must(t, err)
-		if _, err := c.Compact(t.Context(), r.Header.Revision); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Defragment(t.Context(), e.URL()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tests.ErrOf(c.Compact(t.Context(), r.Header.Revision)))
+		must(t, tests.ErrOf(c.Defragment(t.Context(), e.URL())))
+		must(t, tests.ErrOf(c.AlarmDisarm(t.Context(), &clientv3.AlarmMember{})))
 	}
 	tg.fresh = func(_ testing.TB, round int) string {
 		return fmt.Sprintf("etcd://%s/round%d", servers.Address(e.Port), round)
