@@ -39,9 +39,7 @@ type opener func(t testing.TB, text string) base
 // must ends the test at an error.
 func (b base) must(errs ...error) {
 	b.Helper()
-	if err := errors.Join(errs...); err != nil {
-		b.Fatal(err)
-	}
+	must(b, errs...)
 }
 
 // connect opens the database. It keeps connections for a crowd.

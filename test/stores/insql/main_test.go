@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/tests"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -50,15 +51,6 @@ func textOf(dialect string) printer {
 func program(t testing.TB, args ...string) string {
 	t.Helper()
 	return tests.Run(t, exec.Command(servers.Program(t, servers.Snowfence), args...))
-}
-
-func schemeOf(t testing.TB, spec string) *snowfence.Scheme {
-	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	must(t, err)
-	s, err := snowfence.NewScheme(l)
-	must(t, err)
-	return s
 }
 
 // ledger has every ID that a client saw. It is safe for concurrent use.
@@ -104,7 +96,7 @@ func (l *ledger) audit(t testing.TB, layout string) {
 // generate makes n IDs of a node with the library.
 func generate(t testing.TB, l *ledger, node int64, n int) error {
 	g, err := snowfence.New(snowfence.Config{
-		Fence: snowfence.Unguarded(schemeOf(t, "snowfence"), node), MaxWait: time.Minute,
+		Fence: snowfence.Unguarded(fleet.Scheme(t, "snowfence"), node), MaxWait: time.Minute,
 	})
 	if err != nil {
 		return err
@@ -133,7 +125,7 @@ func insqlCrowd(b base) {
 	b.crowd(&l, 16, total*3/4/16)
 	b.must(<-beside, <-beside)
 	l.audit(b, "snowfence")
-	s := schemeOf(b, "snowfence")
+	s := fleet.Scheme(b, "snowfence")
 	c := b.session()
 	defer c.end()
 	seen := map[snowfence.ID]bool{}

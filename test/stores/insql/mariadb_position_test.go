@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // unique makes IDs in several sessions, and looks whether the table of
@@ -85,7 +86,7 @@ func even(b base) {
 
 // tooFar checks that a call does not wait longer than it was told.
 func tooFar(b base) {
-	s := schemeOf(b, "time=36,node=10,seq=2")
+	s := fleet.Scheme(b, "time=36,node=10,seq=2")
 	// The counter as it is after the clock stepped back by a minute.
 	at := func(tick int64) string { return fmt.Sprintf("INSERT INTO snowfence_position VALUES (%d, 0)", tick*4) }
 	b.do(at(s.Layout().TickOf(time.Now()) + 60_000))
@@ -121,7 +122,7 @@ func increment(b base) {
 // timeOfSession checks that neither the zone nor the clock of a session
 // changes the time of an ID.
 func timeOfSession(b base) {
-	s := schemeOf(b, "snowfence")
+	s := fleet.Scheme(b, "snowfence")
 	const zone = "INSERT IGNORE INTO mysql.time_zone"
 	b.do(zone+" VALUES (9998, 'N'), (9999, 'N')",
 		zone+"_name VALUES ('Summer ends', 9998), ('Summer began', 9999)",

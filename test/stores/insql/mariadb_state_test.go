@@ -2,12 +2,14 @@ package insql
 
 import (
 	"strings"
+
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // anotherServer checks that a server which was not there when the position
 // was last right makes no IDs.
 func anotherServer(b base) {
-	s := schemeOf(b, "snowfence")
+	s := fleet.Scheme(b, "snowfence")
 	old, err := s.Decode(b.next(3)[2])
 	b.must(err)
 	for _, c := range []struct{ set, was, text string }{

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // clockAt stops the clock at a time in UTC.
@@ -24,7 +25,7 @@ func pgClockBack(b base) {
 			l.add(id)
 		}
 	}
-	s := schemeOf(b, "snowfence")
+	s := fleet.Scheme(b, "snowfence")
 	first := s.Layout().TickOf(time.Date(2027, 6, 2, 0, 0, 0, 0, time.UTC))
 	if p, err := s.Decode(l.ids[0]); err != nil || p.Tick != first {
 		b.Fatalf("the first ID has tick %d, want the clock's, %d: %v", p.Tick, first, err)
@@ -36,7 +37,7 @@ func pgClockBack(b base) {
 func pgAhead(b base) {
 	b.next(1)
 	b.do("UPDATE test_clock SET step = '-1 s'")
-	parts, err := schemeOf(b, "snowfence").Decode(b.next(1)[0])
+	parts, err := fleet.Scheme(b, "snowfence").Decode(b.next(1)[0])
 	if ahead := time.Until(parts.Time.Add(time.Second)); err != nil || ahead > 50*time.Millisecond {
 		b.Fatalf("it came %v ahead of the clock: %v", ahead, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // clockStands stops the clock: one that goes on would hide a position that
@@ -71,7 +72,7 @@ func pgSavepoints(b base) {
 // pgSlices opens a transaction on each lane, and takes more numbers than a
 // tick has, while the clock stands: each lane keeps to its slice.
 func pgSlices(b base) {
-	s := schemeOf(b, "time=41,node=10,seq=6,first=5,epoch=2025-01-01,tick=1ms")
+	s := fleet.Scheme(b, "time=41,node=10,seq=6,first=5,epoch=2025-01-01,tick=1ms")
 	b.do(clockStands)
 	var l ledger
 	owner := map[int64]int{} // of each sequence number

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // notTheOne is what the functions say on another server, or after data was
@@ -15,7 +17,7 @@ const notTheOne = "is not the one that made the IDs"
 func pgAnotherServer(b base) {
 	var l ledger
 	l.add(b.next(3)...)
-	s := schemeOf(b, "snowfence")
+	s := fleet.Scheme(b, "snowfence")
 	for what, change := range map[string]string{
 		"a row that was restored": "UPDATE snowfence_state SET node = node",
 		"another server": `DO $$ DECLARE x xid; BEGIN
@@ -99,7 +101,7 @@ func pgRights(b base) {
 
 // pgSettings makes IDs and ranges under odd settings of a session.
 func pgSettings(b base) {
-	s := schemeOf(b, "snowfence")
+	s := fleet.Scheme(b, "snowfence")
 	var l ledger
 	for _, set := range [][]string{
 		{"SET TimeZone = 'Pacific/Chatham'", "SET DateStyle = 'Postgres, DMY'", "SET IntervalStyle = 'sql_standard'"},

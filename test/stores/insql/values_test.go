@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // tagged is a layout with a tag.
@@ -86,7 +87,7 @@ func (c session) ranges(s *snowfence.Scheme, at time.Time) {
 // bothWays compares SQL and Go: fields of any number, and ranges of time.
 func bothWays(spec string) func(b base) {
 	return func(b base) {
-		s := schemeOf(b, spec)
+		s := fleet.Scheme(b, spec)
 		l := s.Layout()
 		c := b.session()
 		defer c.end()
@@ -129,7 +130,7 @@ func bothWays(spec string) func(b base) {
 // tags compares tags that SQL puts into IDs with those of the library.
 // Others are refused.
 func tags(b base) {
-	s := schemeOf(b, tagged)
+	s := fleet.Scheme(b, tagged)
 	c := b.session()
 	defer c.end()
 	for tag := range int64(8) {
@@ -156,7 +157,7 @@ func manyRows(spec string, n int, most time.Duration) func(b base) {
 		c := b.session()
 		defer c.end()
 		l := ledger{ids: c.ids("INSERT INTO orders (item) SELECT seq FROM " + b.series(n) + " RETURNING id")}
-		p, err := schemeOf(b, spec).Decode(l.highest())
+		p, err := fleet.Scheme(b, spec).Decode(l.highest())
 		if ahead := time.Until(p.Time); err != nil || len(l.ids) != n || ahead > most {
 			b.Fatalf("%d IDs ended %v ahead of the clock: %v", len(l.ids), ahead, err)
 		}
@@ -167,7 +168,7 @@ func manyRows(spec string, n int, most time.Duration) func(b base) {
 // fields checks what IDs are made of, by the library.
 func fields(spec string) func(b base) {
 	return func(b base) {
-		s := schemeOf(b, spec)
+		s := fleet.Scheme(b, spec)
 		l := s.Layout()
 		began := time.Now()
 		var last snowfence.Parts
@@ -192,7 +193,7 @@ func fields(spec string) func(b base) {
 
 // pgParts checks IDs of a layout whose node has parts below the sequence.
 func pgParts(b base) {
-	s := schemeOf(b, "time=41,seq=4,dc=4,worker=6,epoch=2025-01-01,tick=10ms")
+	s := fleet.Scheme(b, "time=41,seq=4,dc=4,worker=6,epoch=2025-01-01,tick=10ms")
 	c := b.session()
 	defer c.end()
 	ids, now := b.next(20), s.Layout().TickOf(time.Now())
