@@ -21,7 +21,7 @@ func TestAdvice(t *testing.T) {
 		defer db.Close() // before the file is changed
 		ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 		defer cancel()
-		if _, err := scope.Namespaces(st).Create(ctx, "default", twitter(t), nil); err != nil {
+		if _, err := scope.Namespaces(st).Create(ctx, "default", fleet.Scheme(t, "twitter"), nil); err != nil {
 			return err
 		}
 		ws := make([]store.Write, 5000)

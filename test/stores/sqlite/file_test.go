@@ -19,13 +19,6 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
-func twitter(t *testing.T) *snowfence.Scheme {
-	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	must(t, err)
-	return s
-}
-
 // TestReplacedFile deletes or replaces the file or one beside it under a
 // lease: the next renewal seals the generator and ends the lease, and the
 // store works no more, whatever comes in its place.
@@ -41,7 +34,7 @@ func TestReplacedFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ids.db")
 			_, st := openFile(t, path)
-			l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
+			l, err := lease.Open(t.Context(), st, "default", fleet.Scheme(t, "twitter"), &lease.Options{
 				Create: true,
 				TTL:    300 * time.Millisecond,
 			})
@@ -74,7 +67,7 @@ func TestDurable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openDSN(t, "file:"+path+"?_pragma=synchronous(OFF)")
 	db.SetMaxOpenConns(1)
-	must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "default", twitter(t), nil)))
+	must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "default", fleet.Scheme(t, "twitter"), nil)))
 	var level int
 	var mode string
 	err := errors.Join(db.QueryRow("PRAGMA synchronous").Scan(&level), db.QueryRow("PRAGMA journal_mode").Scan(&mode))

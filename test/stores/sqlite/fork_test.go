@@ -79,7 +79,7 @@ func TestNames(t *testing.T) {
 	node := int64(5)
 	lend := func(path string) (*lease.Lease, error) {
 		_, st := openFile(t, path)
-		return lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
+		return lease.Open(t.Context(), st, "default", fleet.Scheme(t, "twitter"), &lease.Options{
 			Create: true, TTL: time.Minute,
 			Node: &node,
 		})

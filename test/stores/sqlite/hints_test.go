@@ -15,6 +15,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -35,9 +36,9 @@ func TestHints(t *testing.T) {
 		tests.WantErr(t, g.Close(), nil, "%s", name)
 	}
 
-	_, err = lease.Open(ctx, st, "default", twitter(t), nil)
+	_, err = lease.Open(ctx, st, "default", fleet.Scheme(t, "twitter"), nil)
 	tests.Says(t, err, "use its layout, or another namespace", "another layout")
-	l, err := lease.Open(ctx, st, "leased", twitter(t), &lease.Options{Create: true})
+	l, err := lease.Open(ctx, st, "leased", fleet.Scheme(t, "twitter"), &lease.Options{Create: true})
 	must(t, err, l.Close())
 }
 
@@ -74,7 +75,7 @@ func TestLockedFile(t *testing.T) {
 			fuser := servers.Need(t, "psmisc", "fuser")[0]
 			path := filepath.Join(t.TempDir(), "ids.db")
 			_, st := openDSN(t, "file:"+path+c.options)
-			must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "first", twitter(t), nil)))
+			must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "first", fleet.Scheme(t, "twitter"), nil)))
 			holder := exec.Command(os.Args[0])
 			holder.Env = append(os.Environ(), "SNOWFENCE_TEST_LOCK="+path)
 			out, err := holder.StdoutPipe()
@@ -88,7 +89,7 @@ func TestLockedFile(t *testing.T) {
 			}
 			short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
-			_, err = scope.Namespaces(st).Create(short, "second", twitter(t), nil)
+			_, err = scope.Namespaces(st).Create(short, "second", fleet.Scheme(t, "twitter"), nil)
 			tests.Says(t, err, c.advice, "beside a program that has the lock")
 			found, err := exec.Command(fuser, path).Output()
 			must(t, err)
@@ -104,7 +105,7 @@ func TestLockedFile(t *testing.T) {
 				}
 			}
 			_ = holder.Wait() // for ever, if fuser did not name it
-			must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "second", twitter(t), nil)))
+			must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "second", fleet.Scheme(t, "twitter"), nil)))
 		})
 	}
 }

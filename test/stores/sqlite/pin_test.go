@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
@@ -35,8 +34,7 @@ func TestSideFilesComeAndGo(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ids.db")
 			db, st := openFile(t, path)
 			set(db)
-			scheme, err := snowfence.NewScheme(snowfence.Default()) // the other processes' scheme
-			must(t, err)
+			scheme := fleet.Default(t)                        // the other processes' scheme
 			other, err := sqlstore.New(db, sqlstore.SQLite()) // of the same pool
 			must(t, err)
 			var leases []*lease.Lease
@@ -97,7 +95,7 @@ func TestGivenUpConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
 	db.SetMaxOpenConns(1)
-	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
+	l, err := lease.Open(t.Context(), st, "default", fleet.Scheme(t, "twitter"), &lease.Options{
 		Create: true,
 		TTL:    300 * time.Millisecond,
 	})
@@ -129,7 +127,7 @@ func TestPin(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
 	db.SetMaxIdleConns(0)
-	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true})
+	l, err := lease.Open(t.Context(), st, "default", fleet.Scheme(t, "twitter"), &lease.Options{Create: true})
 	must(t, err)
 	for _, suffix := range []string{"-wal", "-shm"} {
 		must(t, tests.ErrOf(os.Stat(path+suffix)))
