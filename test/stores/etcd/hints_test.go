@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/snowfence/snowfence/etcdstore"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -47,9 +48,7 @@ func TestCorruptMember(t *testing.T) {
 		Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: id,
 		Alarm: etcdserverpb.AlarmType_CORRUPT,
 	}
-	if _, err := etcdserverpb.NewMaintenanceClient(cl.ActiveConnection()).Alarm(t.Context(), alarm); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(etcdserverpb.NewMaintenanceClient(cl.ActiveConnection()).Alarm(t.Context(), alarm)))
 	renew(writes, 1)
 	_, err = store.Put(t.Context(), st, writes[0])
 	if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(),
@@ -106,13 +105,10 @@ func TestNoAnswer(t *testing.T) {
 	must(t, err)
 	m.Signal(t, syscall.SIGSTOP)
 	_, _, err = hasty.Get(t.Context(), []store.Key{key(0)})
-	if err == nil || !strings.Contains(err.Error(),
-		"no answer within 100ms (Options.Timeout) or the time the caller gave: the members are not reached") {
-		t.Error(err)
-	}
+	tests.Says(t, err,
+		"no answer within 100ms (Options.Timeout) or the time the caller gave: the members are not reached", "a read")
 	m.Signal(t, syscall.SIGCONT)
 	m.AwaitHealthy(t)
-	if _, _, err := openStore(t, cl, "silent").Get(t.Context(), []store.Key{key(0)}); err != nil {
-		t.Error(err)
-	}
+	_, _, err = openStore(t, cl, "silent").Get(t.Context(), []store.Key{key(0)})
+	must(t, err)
 }

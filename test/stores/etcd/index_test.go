@@ -10,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -32,9 +33,7 @@ func TestKeysOfARecord(t *testing.T) {
 		t.Errorf("keys %v, %v", resp.Kvs, err)
 	}
 	damaged := "index/r/a/dzz"
-	if _, err := c.Put(t.Context(), damaged, "x"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(c.Put(t.Context(), damaged, "x")))
 	every := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
 	if _, _, err := st.List(t.Context(), "a", every, 100); err == nil || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("a key that is none of the store's: %v", err)

@@ -91,9 +91,7 @@ func putBack(t *testing.T, m *servers.Etcd) (finish func()) {
 	must(t, err)
 	return func() {
 		for _, kv := range old.Kvs {
-			if _, err := c.Put(t.Context(), string(kv.Key), string(kv.Value)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tests.ErrOf(c.Put(t.Context(), string(kv.Key), string(kv.Value))))
 		}
 	}
 }
