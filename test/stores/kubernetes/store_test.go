@@ -71,12 +71,8 @@ func TestRights(t *testing.T) {
 		ids, err = kubestore.Open(t.Context(), pod, nil)
 		return err
 	})
-	if _, err := ids.Next(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := ids.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, tests.ErrOf(ids.Next(t.Context())))
+	must(t, ids.Close())
 	if _, err := scope.Namespaces(st).Restored(t.Context(), "default"); err != nil {
 		t.Error("store restored: ", err)
 	}

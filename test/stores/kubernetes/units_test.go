@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/remote"
@@ -25,14 +25,11 @@ func TestTenThousandHolders(t *testing.T) {
 	servers.Later(t)
 	const holders, namespace = 10_000, "fleet"
 	k := servers.StartKubernetes(t)
-	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw")) // it has 131,072 nodes
-	must(t, err)
+	s := fleet.Scheme(t, "randflake-raw") // it has 131,072 nodes
 	cluster := k.NewNamespace(t)
 	namespaces := scope.Namespaces(open(t, config(t, k, "admin", cluster)))
 	o := &scope.NamespaceOptions{Unit: 1024, MaxTTL: time.Minute}
-	if _, err := namespaces.Create(t.Context(), namespace, s, o); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(namespaces.Create(t.Context(), namespace, s, o)))
 	server, address := servers.Serve(t, k.URL(t, k.Address(), cluster)+"&timeout=20s")
 	c, err := remote.Dial([]string{"http://" + address}, nil)
 	must(t, err)
