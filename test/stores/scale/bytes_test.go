@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/relay"
 )
@@ -45,8 +45,7 @@ func BenchmarkBytes(b *testing.B) {
 			}
 			way := relay.Start(b, server.Address, count, count)
 			c := &calls{Store: kinds.New(b, server.Through(way.Address))}
-			s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
-			must(b, err)
+			s := fleet.Scheme(b, "randflake-raw")
 			l, err := lease.Open(b.Context(), c, namespace, s, &lease.Options{Create: true, TTL: time.Second})
 			must(b, err)
 			renewed := func() int64 { return c.writes.Load() }

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/link"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -15,8 +15,7 @@ import (
 // time, where each takes 200 ms.
 func BenchmarkTrips(b *testing.B) {
 	const way, renewals = 100, 5
-	scheme, err := snowfence.NewScheme(snowfence.MustLayout("bwmarrin"))
-	must(b, err)
+	scheme := fleet.Scheme(b, "bwmarrin")
 	for _, kind := range []string{"etcd", "Redis", "PostgreSQL", "MariaDB", "Kubernetes", "DynamoDB", "S3"} {
 		b.Run(kind, func(b *testing.B) {
 			var far *link.Link
