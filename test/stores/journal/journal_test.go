@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence/internal/tests"
@@ -66,9 +65,7 @@ func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
 	s, err := Open(path)
 	must(t, err)
-	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "another process has it") {
-		t.Errorf("opened twice: %v", err)
-	}
+	tests.Says(t, tests.ErrOf(Open(path)), "another process has it", "opened twice")
 	must(t, s.f.Close())
 	s.f, err = os.Open(path) // so that the write fails
 	must(t, err)
@@ -80,9 +77,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("read after a write that may be done or not: %+v", rs)
 	}
 	must(t, os.WriteFile(path, []byte("{}\n"), 0o600))
-	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("a damaged file: %v", err)
-	}
+	tests.Says(t, tests.ErrOf(Open(path)), "damaged", "a damaged file")
 }
 
 // TestReplaced puts another file in the place of an open one.
