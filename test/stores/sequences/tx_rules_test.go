@@ -70,9 +70,7 @@ func keepsTheRules(t *testing.T, on func(testing.TB) database) {
 	wantErr(t, d, db, sequence.ErrNoSequence, "create it")
 	tx := must(d.begin(t.Context(), db))
 	_, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
-	if !errors.Is(err, sequence.ErrNoSequence) {
-		t.Error(err)
-	}
+	tests.WantErr(t, err, sequence.ErrNoSequence, "before there is a sequence")
 	_, err = sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "others")
 	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "strict") {
 		t.Error(err)
@@ -284,9 +282,7 @@ func definitionOfBefore(t *testing.T, on func(testing.TB) database) {
 			var n int
 			noError(t, tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM snowfence_lease").Scan(&n))
 			noError(t, sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(100))}))
-			if err := take(tx); !errors.Is(err, sequence.ErrRetry) {
-				t.Errorf("a definition of before was used: %v", err)
-			}
+			tests.WantErr(t, take(tx), sequence.ErrRetry, "a definition of before was used")
 		})
 	}
 }
