@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,32 +16,6 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
-
-// maker makes IDs one after the other, and notes the longest time without
-// one.
-type maker struct {
-	next func(context.Context) (snowfence.ID, error)
-	ids  []snowfence.ID
-	made atomic.Int64
-	gap  time.Duration
-}
-
-func (m *maker) run(ctx context.Context) error {
-	for last := time.Now(); ; {
-		id, err := m.next(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		now := time.Now()
-		m.gap, last = max(m.gap, now.Sub(last)), now
-		m.ids = append(m.ids, id)
-		m.made.Add(1)
-		time.Sleep(200 * time.Microsecond) // what is tested is not the speed
-	}
-}
 
 // The Go client as it is used between machines: TLS with an authority of
 // one's own, a token, and three addresses, of which the first is unused,
@@ -96,62 +68,32 @@ func TestRemote(t *testing.T) {
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	makers := map[string]*maker{"generator": {next: g.Next}, "source": {next: s.Next}}
-	var all sync.WaitGroup
-	for name, m := range makers {
-		all.Go(func() {
-			tests.WantErr(t, m.run(ctx), nil, "%s", name)
-		})
-	}
-	wait := func(what string, ok func() bool) {
-		t.Helper()
-		fleet.Eventually(t, what, func() error {
-			if !ok() && !t.Failed() {
-				return errors.New("no")
-			}
-			return nil
-		})
-	}
-	more := func(what string) {
-		var before [2]int64
-		before[0], before[1] = makers["generator"].made.Load(), makers["source"].made.Load()
-		wait(what, func() bool {
-			return makers["generator"].made.Load() > before[0]+200 && makers["source"].made.Load() > before[1]+200
-		})
-	}
-	more("IDs come")
+	callers := &fleet.Callers{TB: t}
+	callers.Ask(ctx, fleet.One(g.Next))
+	callers.Ask(ctx, fleet.One(s.Next))
+	callers.GoOn("IDs come")
 	until, _ := g.Grant()
 	dying.Kill()
-	more("IDs come from the server that is left")
-	wait("the lease is renewed by the server that is left", func() bool {
-		now, _ := g.Grant()
-		return now.Until > until.Until
+	callers.GoOn("IDs come from the server that is left")
+	fleet.Eventually(t, "the lease is renewed by the server that is left", func() error {
+		if now, _ := g.Grant(); now.Until <= until.Until {
+			return errors.New("no")
+		}
+		return nil
 	})
-	more("IDs come after the renewal")
+	callers.GoOn("IDs come after the renewal")
 	cancel()
-	all.Wait()
+	callers.Wait()
 	must(t, g.Close())
 	s.Close()
 	tests.WantErr(t, tests.ErrOf(s.Next(t.Context())), snowfence.ErrClosed, "after Close")
-	seen := map[snowfence.ID]string{}
-	for name, m := range makers {
-		t.Logf("%s: %d IDs, the longest time without one %v", name, len(m.ids), m.gap.Round(time.Millisecond))
-		for _, id := range m.ids {
-			if who := seen[id]; who != "" {
-				t.Fatalf("%d came from %s, and from %s", id, who, name)
-			}
-			seen[id] = name
-		}
-	}
 }
 
 // TestRemoteHints does what the errors of Dial say.
 func TestRemoteHints(t *testing.T) {
 	server := serve(t, "mem:")
 	_, err := remote.Dial(nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "give at least one address, as in http://127.0.0.1:8080") {
-		t.Fatal(err)
-	}
+	tests.Says(t, err, "give at least one address, as in http://127.0.0.1:8080", "no address")
 	tests.Fails(t, tests.ErrOf(remote.Dial([]string{"http://" + server.http}, &remote.Options{Timeout: -1})),
 		"a negative timeout was accepted")
 	for _, wrong := range []string{server.http, "http://" + secret + "@" + server.http} {
