@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -35,11 +36,8 @@ func TestOrder(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
 	store := "sqlite:" + filepath.Join(t.TempDir(), "ids.db")
-	out, err := exec.Command(servers.Program(t, servers.Snowfence), "namespace", "create", "clock", "--layout",
-		"time=41,seq=22", "--max-skew", skew.String(), "--store", store).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	tests.Run(t, exec.Command(servers.Program(t, servers.Snowfence), "namespace", "create", "clock", "--layout",
+		"time=41,seq=22", "--max-skew", skew.String(), "--store", store))
 	o := &order{stop: make(chan struct{})}
 	pair := []*oracle{newOracle(t, store, true), newOracle(t, store, false)} // the first to be asked is behind
 	for _, p := range pair {

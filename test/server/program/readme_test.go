@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/tests"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -100,8 +101,7 @@ func programOf(t *testing.T, page, section string) string {
 // runsTwice builds a program and runs it twice: each run prints one ID, the
 // second a higher one.
 func runsTwice(t *testing.T, program, setting string) {
-	scheme, err := snowfence.NewScheme(snowfence.Default())
-	must(t, err)
+	scheme := fleet.Default(t)
 	dir := t.TempDir()
 	source, path := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
 	must(t, os.WriteFile(source, []byte(program), 0o600))
@@ -133,9 +133,7 @@ func TestAgents(t *testing.T) {
 	for _, block := range blocks {
 		source := filepath.Join(t.TempDir(), "main.go")
 		must(t, os.WriteFile(source, []byte(block[1]), 0o600))
-		if out, err := exec.CommandContext(t.Context(), "go", "vet", source).CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+		tests.Run(t, exec.CommandContext(t.Context(), "go", "vet", source))
 	}
 }
 

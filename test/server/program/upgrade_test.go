@@ -8,16 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -53,7 +51,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	roles := []*servers.Process{serve(now, 0), serve(now, 1), agent(now)}
 
-	c := &callers{T: t}
+	c := &fleet.Callers{TB: t}
 	load, stop := context.WithCancel(t.Context())
 	defer c.Wait()
 	defer stop()
@@ -62,16 +60,16 @@ func TestUpgrade(t *testing.T) {
 		ids, err := dial(t, urls...).Open(t.Context(), &lease.Options{Namespace: "default"})
 		must(t, err)
 		t.Cleanup(func() { _ = ids.Close() })
-		c.ask(load, ids.Next)
+		c.Ask(load, fleet.One(ids.Next))
 		src, err := dial(t, urls...).Source("default", nil)
 		must(t, err)
 		t.Cleanup(func() { _ = src.Close() })
-		c.ask(load, func(ctx context.Context) (id snowfence.ID, err error) {
+		c.Ask(load, fleet.One(func(ctx context.Context) (id snowfence.ID, err error) {
 			for id, err = src.Next(ctx); &urls[0] == &local[0] && err != nil && ctx.Err() == nil; {
 				id, err = src.Next(ctx) // the agent is being replaced
 			}
 			return id, err
-		})
+		}))
 	}
 	replace := func(i int, path string) {
 		roles[i].Stop(t, syscall.SIGTERM)
@@ -80,9 +78,9 @@ func TestUpgrade(t *testing.T) {
 		} else {
 			roles[i] = agent(path)
 		}
-		c.goOn()
+		c.GoOn("IDs go on after a replacement")
 	}
-	c.goOn()
+	c.GoOn("IDs come")
 	for i := range roles {
 		replace(i, next)
 	}
@@ -92,12 +90,9 @@ func TestUpgrade(t *testing.T) {
 	stop()
 	c.Wait()
 
-	out, err := exec.CommandContext(t.Context(), next, "namespace", "change", "default", "--max-ttl", "20s", "--store",
-		store).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s", out)
-	}
-	out, err = exec.CommandContext(t.Context(), now, "new", "--store", store).CombinedOutput()
+	tests.Run(t, exec.CommandContext(t.Context(), next, "namespace", "change", "default", "--max-ttl", "20s", "--store",
+		store))
+	out, err := exec.CommandContext(t.Context(), now, "new", "--store", store).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "format 2") {
 		t.Errorf("after a change by a later program: %v, %s", err, out)
 	}
@@ -132,46 +127,4 @@ func dial(t *testing.T, urls ...string) *remote.Client {
 	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
-}
-
-// callers take IDs all the time.
-type callers struct {
-	*testing.T
-	sync.WaitGroup
-	seen   sync.Map
-	counts []*atomic.Int64 // of the IDs of each
-}
-
-func (c *callers) ask(ctx context.Context, next func(context.Context) (snowfence.ID, error)) {
-	n := new(atomic.Int64)
-	c.counts = append(c.counts, n)
-	c.Go(func() {
-		for ctx.Err() == nil {
-			id, err := next(ctx)
-			if err != nil {
-				if ctx.Err() == nil {
-					c.Error(err)
-				}
-				return
-			}
-			if _, twice := c.seen.LoadOrStore(id, true); twice {
-				c.Errorf("%d came twice", id)
-			}
-			n.Add(1)
-			time.Sleep(time.Millisecond)
-		}
-	})
-}
-
-// goOn waits until each caller has got more IDs.
-func (c *callers) goOn() {
-	c.Helper()
-	for i, n := range c.counts {
-		want := n.Load() + 100
-		for end := time.Now().Add(time.Minute); n.Load() < want; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) || c.Failed() {
-				c.Fatalf("caller %d has %d IDs and not %d", i, n.Load(), want)
-			}
-		}
-	}
 }
