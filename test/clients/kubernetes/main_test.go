@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -21,8 +22,7 @@ var must = tests.NoError
 
 func namespace(t *testing.T, st store.Store) {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Default())
-	must(t, err)
+	s := fleet.Default(t)
 	if _, err := scope.Namespaces(st).Create(t.Context(), "orders", s,
 		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 5, Until: 6}}); err != nil {
 		t.Fatal(err)
@@ -115,9 +115,7 @@ func TestEnded(t *testing.T) {
 	namespace(t, st)
 	url, _, ended := pod(t, st, "web")
 	status(t, "POST", url+"/orders")
-	if _, err := scope.Namespaces(st).Delete(t.Context(), "orders"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tests.ErrOf(scope.Namespaces(st).Delete(t.Context(), "orders")))
 	if err := await(t, ended); !errors.Is(err, lease.ErrEnded) || !strings.Contains(err.Error(), "deleted") {
 		t.Errorf("it ended with: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // byOrdinal leases the node of a StatefulSet's pod.
@@ -39,11 +40,8 @@ func byZone(ctx context.Context, st store.Store, scheme *snowfence.Scheme, label
 
 func TestNumbers(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
-	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	must(t, err)
-	if _, err := scope.Namespaces(st).Create(ctx, "orders", scheme, nil); err != nil {
-		t.Fatal(err)
-	}
+	scheme := fleet.Scheme(t, "twitter")
+	must(t, tests.ErrOf(scope.Namespaces(st).Create(ctx, "orders", scheme, nil)))
 	t.Setenv("DATACENTER", "3")
 	l, err := byZone(ctx, st, scheme, "web")
 	must(t, err)
