@@ -122,9 +122,7 @@ func TestErrors(t *testing.T) {
 	must(t, swap(t, st, "", record(5, "a")))
 	for _, name := range []string{"a/photos/1.jpg", "a/n-n/x.jpg"} {
 		in := &s3.PutObjectInput{Bucket: aws.String(amazon.Bucket), Key: &name, Body: strings.NewReader("x")}
-		if _, err := c.PutObject(t.Context(), in); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tests.ErrOf(c.PutObject(t.Context(), in)))
 	}
 	_, _, heads := st.Heads(t.Context())
 	_, _, list := st.List(t.Context(), "n", snowfence.NodeRange{Until: 9}, 10)
