@@ -37,8 +37,7 @@ func postgres(t testing.TB) *database {
 		restart: func() {
 			db.SetMaxIdleConns(0)
 			p.StopCleanly(t)
-			p.Restart(t)
-			p.Up(t)
+			p.Again(t)
 			db.SetMaxIdleConns(writers)
 		},
 	}
