@@ -22,9 +22,8 @@ import (
 func checkSilence(t *testing.T, s subject) {
 	t.Helper()
 	st := s.open(t)
-	scheme, err := snowfence.NewScheme(snowfence.Default())
-	must(t, err)
-	_, err = scope.Namespaces(st).Create(t.Context(), "silence", scheme, &scope.NamespaceOptions{MaxTTL: time.Hour})
+	scheme := fleet.Default(t)
+	_, err := scope.Namespaces(st).Create(t.Context(), "silence", scheme, &scope.NamespaceOptions{MaxTTL: time.Hour})
 	must(t, err)
 	l, err := lease.Open(t.Context(), st, "silence", scheme, &lease.Options{TTL: time.Hour})
 	must(t, err)
