@@ -19,6 +19,15 @@ import (
 
 func newLibrary() *Library { return NewLibrary(make([]uint64, 8)) }
 
+// opened returns a library with a handle on node 1.
+func opened(t *testing.T, options string) (*Library, Handle) {
+	t.Helper()
+	l := newLibrary()
+	h, err := l.OpenStatic("", 1, options)
+	wantStatus(t, err, OK)
+	return l, h
+}
+
 // wantStatus fails unless an error has a status.
 func wantStatus(t *testing.T, err error, want Status) {
 	t.Helper()
@@ -78,10 +87,8 @@ func TestTooManyHandles(t *testing.T) {
 }
 
 func TestTheSameNumberTwiceInOneProcess(t *testing.T) {
-	l := newLibrary()
-	h, err := l.OpenStatic("", 1, "")
-	wantStatus(t, err, OK)
-	_, err = l.OpenStatic("default", 1, "")
+	l, h := opened(t, "")
+	_, err := l.OpenStatic("default", 1, "")
 	wantStatus(t, err, Taken)
 	_, err = l.OpenStatic("time=42,node=10,seq=11", 1, "") // other IDs
 	wantStatus(t, err, OK)
@@ -107,9 +114,7 @@ func TestTheSameNumberTwiceInOneProcess(t *testing.T) {
 // Close raises the beat, so that what rings hold is dropped; a ring that
 // reads the beat from then on gets nothing.
 func TestCloseRaisesTheBeat(t *testing.T) {
-	l := newLibrary()
-	h, err := l.OpenStatic("", 1, "")
-	wantStatus(t, err, OK)
+	l, h := opened(t, "")
 	word := &l.words[h&0x7fff]
 	before := atomic.LoadUint64(word)
 	wantStatus(t, l.Close(h), OK)
@@ -149,9 +154,7 @@ func rises(word *uint64, seen uint64) bool {
 // What was taken is dropped soon: the beat rises by itself after each take,
 // however long ago the last one was.
 func TestTheBeatRisesAfterTakes(t *testing.T) {
-	l := newLibrary()
-	h, err := l.OpenStatic("", 1, "")
-	wantStatus(t, err, OK)
+	l, h := opened(t, "")
 	word := &l.words[h&0x7fff]
 	for range 3 {
 		seen := atomic.LoadUint64(word)
@@ -169,9 +172,7 @@ func TestTheBeatRisesAfterTakes(t *testing.T) {
 // Threads take at the same time, some while the beat rises: after each take
 // it rises.
 func TestTheBeatMissesNoTake(t *testing.T) {
-	l := newLibrary()
-	h, err := l.OpenStatic("", 1, "lead=1000")
-	wantStatus(t, err, OK)
+	l, h := opened(t, "lead=1000")
 	word := &l.words[h&0x7fff]
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -196,9 +197,7 @@ func TestTheBeatMissesNoTake(t *testing.T) {
 // Between the moment at which close marks a handle and the seal of its
 // generator, a ring that reads the new beat gets nothing.
 func TestAClosingHandleMakesNothing(t *testing.T) {
-	l := newLibrary()
-	h, err := l.OpenStatic("", 1, "")
-	wantStatus(t, err, OK)
+	l, h := opened(t, "")
 	l.slots[h&0x7fff].Load().closed.Store(true)
 	n, err := l.Take(h, make([]snowfence.ID, 10))
 	wantStatus(t, err, Closed)
@@ -352,7 +351,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, o, err)
 			continue
 		}
-		wantErr(t, errOf(snowfence.ParseLayout(o.layout)), nil, "%s: layout %s", text, o.layout)
+		tests.WantErr(t, tests.ErrOf(snowfence.ParseLayout(o.layout)), nil, "%s: layout %s", text, o.layout)
 	}
 	for text, want := range map[string]string{
 		"lead":          "has no value",
@@ -495,12 +494,6 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // noError ends the test at an error.
 var noError = tests.NoError
-
-// errOf returns the error of a call with another result.
-func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
-
-// wantErr reports an error of another kind, and with nil any error.
-var wantErr = tests.WantErr
 
 // says reports an error without a text, and a call without an error.
 var says = tests.Says
