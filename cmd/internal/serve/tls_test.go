@@ -68,10 +68,7 @@ func TestCertificates(t *testing.T) {
 	}
 	noError(t, os.WriteFile(cert, []byte("half of it"), 0o600))
 	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), "cannot be used") })
-	for range 3 {
-		looks := p.lastCheck.Load()
-		eventually(t, "another look", func() bool { return p.lastCheck.Load() != looks })
-	}
+	looks(t, p, 3)
 	if n := strings.Count(logs.String(), "cannot be used"); n != 1 {
 		t.Errorf("said %d times that a file cannot be used", n)
 	}
