@@ -102,10 +102,7 @@ func ahead(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: ahead NAMESPACE NODE close|crash")
 	}
 	ctx := context.Background()
-	node, err := strconv.ParseInt(args[1], 10, 64)
-	ts.Check(err)
-	st, err := open.Open(ctx, "sqlite:"+ts.MkAbs("ids.db"))
-	ts.Check(err)
+	st, node := storeAndNode(ts, args[1])
 	ns, err := scope.Namespaces(st.Leases).Show(ctx, args[0])
 	ts.Check(err)
 	s, err := snowfence.NewScheme(ns.Layout)
@@ -126,23 +123,29 @@ func ahead(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(st.Close())
 }
 
+// storeAndNode opens ids.db, and reads the number of a node.
+func storeAndNode(ts *testscript.TestScript, text string) (*open.Store, int64) {
+	node, err := strconv.ParseInt(text, 10, 64)
+	ts.Check(err)
+	st, err := open.Open(context.Background(), "sqlite:"+ts.MkAbs("ids.db"))
+	ts.Check(err)
+	return st, node
+}
+
 // holds leases a node of the namespace in ids.db under a label, as a
 // process does that is killed while it holds it.
 func holds(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: holds NAMESPACE NODE LABEL")
 	}
-	ctx := context.Background()
-	node, err := strconv.ParseInt(args[1], 10, 64)
-	ts.Check(err)
-	st, err := open.Open(ctx, "sqlite:"+ts.MkAbs("ids.db"))
-	ts.Check(err)
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	ts.Check(err)
-	l, err := lease.Open(ctx, st.Leases, args[0], s, &lease.Options{Node: &node, Label: args[2], TTL: 5 * time.Minute})
+	st, node := storeAndNode(ts, args[1])
+	defer st.Close()
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	l, err := lease.Open(context.Background(), st.Leases, args[0], s, &lease.Options{
+		Node: &node, Label: args[2], TTL: 5 * time.Minute,
+	})
 	ts.Check(err)
 	l.Orphan()
-	ts.Check(st.Close())
 }
 
 var began = time.Now()

@@ -61,7 +61,7 @@ func TestStreamWritesWhatWasMade(t *testing.T) {
 	f := must(newFormatter("dec", false))
 	const made = streamBatch + 7
 	var out bytes.Buffer
-	wantErr(t, stream(t.Context(), &counter{stop: made}, f, &out, 1e9), errCounter, "the generator's error")
+	tests.WantErr(t, stream(t.Context(), &counter{stop: made}, f, &out, 1e9), errCounter, "the generator's error")
 	if out.String() != numbers(0, made) {
 		t.Error("IDs made before the failure are missing")
 	}
@@ -69,7 +69,7 @@ func TestStreamWritesWhatWasMade(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out.Reset()
 	g := &counter{after: cancel}
-	wantErr(t, stream(ctx, g, f, &out, 1e9), context.Canceled, "after Ctrl-C the error")
+	tests.WantErr(t, stream(ctx, g, f, &out, 1e9), context.Canceled, "after Ctrl-C the error")
 	if out.String() != numbers(0, int(g.next)) {
 		t.Error("IDs made before Ctrl-C are missing")
 	}
@@ -88,7 +88,7 @@ func (w *failing) Write(b []byte) (int, error) {
 func TestStreamStopsWithItsReader(t *testing.T) {
 	f := must(newFormatter("dec", false))
 	for writes := range failing(3) {
-		wantErr(t, stream(t.Context(), &counter{}, f, &writes, 1<<40), io.ErrClosedPipe, "")
+		tests.WantErr(t, stream(t.Context(), &counter{}, f, &writes, 1<<40), io.ErrClosedPipe, "")
 	}
 }
 
@@ -97,9 +97,6 @@ func must[T any](v T, err error) T { return tests.Must(v, err) }
 
 // errOf returns the error of a call with another result.
 func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
-
-// wantErr reports an error of another kind, and with nil any error.
-var wantErr = tests.WantErr
 
 // fails reports a call without an error.
 var fails = tests.Fails
