@@ -1,7 +1,6 @@
 package idgen
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -101,20 +100,14 @@ func TestNextIdWaitsForTheOptionsThatAreBeingSet(t *testing.T) {
 	o.MinSeqNumber = 10
 	var all sync.WaitGroup
 	all.Go(func() {
-		if err := d.set(o, slow); err != nil {
-			t.Error(err)
-		}
+		wantErr(t, d.set(o, slow), nil, "the new options")
 	})
 	<-asked
-	if _, err := old.handle.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-		t.Fatalf("the old generator goes on: %v", err)
-	}
+	wantErr(t, errOf(old.handle.Next(t.Context())), snowfence.ErrClosed, "the old generator goes on")
 	var got atomic.Int64
 	all.Go(func() {
 		id, err := d.next(t.Context())
-		if err != nil {
-			t.Error(err)
-		}
+		wantErr(t, err, nil, "an ID meanwhile")
 		got.Store(id)
 	})
 	for range 100 { // gives the call its chance to fail

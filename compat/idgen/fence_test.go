@@ -36,9 +36,7 @@ func TestNextIdOverAFence(t *testing.T) {
 	if again := NextId(); again <= id {
 		t.Errorf("after an error: ID %d after %d", again, id)
 	}
-	if err := SetFence(second, 0); err != nil { // gives the first back
-		t.Fatal(err)
-	}
+	noError(t, SetFence(second, 0)) // gives the first back
 	NextId()
 	noError(t, SetFence(first, 2000))
 	SetIdGenerator(ownOptions(1))
@@ -52,7 +50,7 @@ func TestNextIdOverAFence(t *testing.T) {
 	noError(t, g.Close())
 	noError(t, SetFence(first, 2000))
 	noError(t, Close())
-	fails(t, catch(func() { NextId() }), "NextId after Close")
+	tests.Fails(t, catch(func() { NextId() }), "NextId after Close")
 	if g, err = NewOn(first, 2000); err != nil {
 		t.Fatalf("Close did not give the fence back: %v", err)
 	}
@@ -66,9 +64,9 @@ func TestFencesThatDoNotFitAreRefused(t *testing.T) {
 	for _, err := range []error{errOn, SetFence(snowfence.Unguarded(s, 1), 0)} {
 		says(t, err, "IdGeneratorOptions.Layout", "")
 	}
-	fails(t, errOf(NewOn(nil, 0)), "nil is taken")
+	tests.Fails(t, errOf(NewOn(nil, 0)), "nil is taken")
 	drift := must(snowfence.NewScheme(snowfence.MustLayout("drift")))
-	fails(t, errOf(NewOn(snowfence.Unguarded(drift, 1), -1)), "a negative lead is taken")
+	tests.Fails(t, errOf(NewOn(snowfence.Unguarded(drift, 1), -1)), "a negative lead is taken")
 }
 
 // noError ends the test at an error.
@@ -79,9 +77,6 @@ func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
 
 // wantErr reports an error of another kind, and with nil any error.
 var wantErr = tests.WantErr
-
-// fails reports a call without an error.
-var fails = tests.Fails
 
 // says reports an error without a text, and a call without an error.
 var says = tests.Says

@@ -1,7 +1,6 @@
 package idgen
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -20,14 +19,7 @@ func TestZeroGenerator(t *testing.T) {
 	if at := g.ExtractTime(1000 << 12); !at.Equal(time.UnixMilli(baseTime + 1000)) {
 		t.Errorf("ExtractTime: %v", at)
 	}
-	func() {
-		defer func() {
-			if err, _ := recover().(error); !errors.Is(err, snowfence.ErrClosed) {
-				t.Errorf("NewLong panics with %v; it returns no error, so it must say what is wrong", err)
-			}
-		}()
-		g.NewLong()
-	}()
+	wantErr(t, catch(func() { g.NewLong() }), snowfence.ErrClosed, "NewLong, whose panic says what is wrong")
 
 	g = DefaultIdGenerator{Options: &IdGeneratorOptions{BaseTime: baseTime + 5}, SnowWorker: seven{}}
 	id, err := g.NewLongContext(t.Context())

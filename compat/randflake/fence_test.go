@@ -164,14 +164,14 @@ func TestContextWithoutAFence(t *testing.T) {
 }
 
 func TestFencesThatDoNotFit(t *testing.T) {
-	fails(t, errOf(NewOn(nil)), "a fence that is nil")
+	tests.Fails(t, errOf(NewOn(nil)), "a fence that is nil")
 	raw := must(snowfence.NewScheme(snowfence.MustLayout("randflake-raw")))
-	says(t, errOf(NewOn(snowfence.Unguarded(raw, 1))), snowfence.Randflake().String(), "")
+	tests.Says(t, errOf(NewOn(snowfence.Unguarded(raw, 1))), snowfence.Randflake().String(), "")
 	fence := snowfence.Unguarded(schemeOf(t), 1)
 	g := must(NewOn(fence))
 	defer g.Close()
 	wantErr(t, errOf(NewOn(fence)), snowfence.ErrBound, "")
-	fails(t, errOf(NewOn(snowfence.Unguarded(schemeOf(t), -1))), "node -1")
+	tests.Fails(t, errOf(NewOn(snowfence.Unguarded(schemeOf(t), -1))), "node -1")
 }
 
 // A bare number and a fence would make the same IDs, so the second of them
@@ -191,9 +191,7 @@ func TestBareNumberBesideAFence(t *testing.T) {
 		f := grantsOf(t, &snowfence.Grant{Node: 7, From: tickAtNoon, Until: tickAtNoon + 10})
 		leased := must(NewOn(f))
 		generate(t, leased)
-		if _, err := bare(7); !errors.Is(err, ErrOverlap) {
-			t.Fatal(err)
-		}
+		wantErr(t, errOf(bare(7)), ErrOverlap, "the node of the fence")
 		must(bare(7, "another secret"))
 		eight := must(bare(8))
 		m := generate(t, eight)
@@ -221,9 +219,3 @@ func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
 
 // wantErr reports an error of another kind, and with nil any error.
 var wantErr = tests.WantErr
-
-// fails reports a call without an error.
-var fails = tests.Fails
-
-// says reports an error without a text, and a call without an error.
-var says = tests.Says

@@ -49,32 +49,24 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 		{"no sequence", "time=39,node=8,epoch=2025-01-01T00:00:00Z,tick=10ms", "no sequence"},
 		{"odd epoch", strings.Replace(fields, ":00Z", ":00.003Z", 1), "within a tick"},
 	} {
-		l, err := snowfence.ParseLayout(test.layout)
-		if err != nil {
-			t.Fatalf("%s: %v", test.name, err)
-		}
+		l := must(snowfence.ParseLayout(test.layout))
 		f := snowfence.Unguarded(must(snowfence.NewScheme(l)), 0)
 		if _, err := sonyflake.NewOn(f); err == nil || !strings.Contains(err.Error(), test.why) ||
 			!strings.Contains(err.Error(), fields[:12]) {
 			t.Errorf("%s: %v", test.name, err)
 		}
-		g, err := snowfence.New(snowfence.Config{Fence: f})
-		if err != nil {
-			t.Errorf("%s: the refused fence is not free: %v", test.name, err)
-		} else if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		tests.NoError(t, must(snowfence.New(snowfence.Config{Fence: f})).Close()) // the refused fence is free
 	}
 	l, secret := snowfence.Randflake(), [16]byte{1}
 	key := must(snowfence.NewSecret(secret[:]))
 	s := must(snowfence.NewScheme(l, key))
-	says(t, errOf(sonyflake.NewOn(snowfence.Unguarded(s, 0))), "encrypted", "encrypted")
-	fails(t, errOf(sonyflake.NewOn(nil)), "nil was accepted")
-	fails(t, errOf(v1.NewOn(nil)), "version 1: nil was accepted")
+	tests.Says(t, errOf(sonyflake.NewOn(snowfence.Unguarded(s, 0))), "encrypted", "encrypted")
+	tests.Fails(t, errOf(sonyflake.NewOn(nil)), "nil was accepted")
+	tests.Fails(t, errOf(v1.NewOn(nil)), "version 1: nil was accepted")
 	bound := snowfence.Unguarded(must(snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))), 0)
 	sf := must(sonyflake.NewOn(bound))
 	defer sf.Close()
-	wantErr(t, errOf(sonyflake.NewOn(bound)), snowfence.ErrBound, "a fence for two")
+	tests.WantErr(t, errOf(sonyflake.NewOn(bound)), snowfence.ErrBound, "a fence for two")
 }
 
 // Parts of the node below the sequence are one machine ID, and reserved
@@ -95,17 +87,5 @@ func TestOtherLayoutsOfAFence(t *testing.T) {
 // must returns the result of a call that has to work.
 func must[T any](v T, err error) T { return tests.Must(v, err) }
 
-// noError ends the test at an error.
-var noError = tests.NoError
-
 // errOf returns the error of a call with another result.
 func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
-
-// wantErr reports an error of another kind, and with nil any error.
-var wantErr = tests.WantErr
-
-// fails reports a call without an error.
-var fails = tests.Fails
-
-// says reports an error without a text, and a call without an error.
-var says = tests.Says

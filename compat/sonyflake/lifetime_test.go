@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/sonyflake"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // lifetime is 2^32 ms, the shortest that settings can have.
@@ -37,7 +38,7 @@ func TestLifetimeIsOverAtTheStart(t *testing.T) {
 	if err != nil || sf.Decompose(id)["machine"] != 9 || when.Sub(sf.ToTime(id)) >= time.Millisecond {
 		t.Errorf("Compose: %d, %v", id, err)
 	}
-	noError(t, sf.Close())
+	tests.NoError(t, sf.Close())
 }
 
 func TestLifetimeEndsWhileIDsAreMade(t *testing.T) {
@@ -45,20 +46,18 @@ func TestLifetimeEndsWhileIDsAreMade(t *testing.T) {
 		(*sonyflake.Sonyflake).NextID,
 		func(sf *sonyflake.Sonyflake) (int64, error) { return sf.NextIDContext(context.Background()) },
 	} {
-		sf, last, made := must(sonyflake.New(short(200*time.Millisecond, 2))), int64(0), 0
+		sf, ids := must(sonyflake.New(short(200*time.Millisecond, 2))), []int64{}
 		for {
 			id, err := next(sf)
 			if err != nil {
 				if err != sonyflake.ErrOverTimeLimit || id != 0 {
-					t.Errorf("after %d IDs: %d, %v", made, id, err)
+					t.Errorf("after %d IDs: %d, %v", len(ids), id, err)
 				}
 				break
 			}
-			if id <= last {
-				t.Fatalf("%d after %d", id, last)
-			}
-			last, made = id, made+1
+			ids = append(ids, id)
 		}
+		tests.Increasing(t, ids)
 		if _, err := next(sf); err != sonyflake.ErrOverTimeLimit {
 			t.Errorf("once more: %v", err)
 		}
@@ -91,5 +90,5 @@ func TestFenceWhoseLifetimeIsOver(t *testing.T) {
 	l.Tick, l.Last = time.Millisecond, 1<<15-1
 	l.Fields = []snowfence.Field{{Name: "time", Bits: 32}, {Name: "sequence", Bits: 15}, {Name: "node", Bits: 16}}
 	s := must(snowfence.NewScheme(l))
-	wantErr(t, errOf(sonyflake.NewOn(snowfence.Unguarded(s, 1))), sonyflake.ErrOverTimeLimit, "NewOn")
+	tests.WantErr(t, errOf(sonyflake.NewOn(snowfence.Unguarded(s, 1))), sonyflake.ErrOverTimeLimit, "NewOn")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/sonyflake"
 	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/nodes"
 )
 
@@ -50,9 +51,7 @@ func TestDefaultMachineIDIsThePrivateAddress(t *testing.T) {
 		}
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, err)
 	if got := sf.Decompose(next(t, sf))["machine"]; got != want {
 		t.Errorf("machine %d, want %d", got, want)
 	}
@@ -117,20 +116,11 @@ func TestBothVersionsShareOneGenerator(t *testing.T) {
 	start := time.Now().Add(-2 * time.Hour)
 	a := must(sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: machine(9)}))
 	b := must(v1.New(v1.Settings{StartTime: start, MachineID: func() (uint16, error) { return 9, nil }}))
-	last := int64(0)
-	for i := range 2000 {
-		id := int64(0)
-		if i%2 == 0 {
-			id = next(t, a)
-		} else {
-			n := must(b.NextID())
-			id = int64(n)
-		}
-		if id <= last {
-			t.Fatalf("%d after %d", id, last)
-		}
-		last = id
+	var ids []int64
+	for range 1000 {
+		ids = append(ids, next(t, a), int64(must(b.NextID())))
 	}
+	tests.Increasing(t, ids)
 	// Two divisions of the same 24 bits could meet.
 	_, err := sonyflake.New(sonyflake.Settings{
 		StartTime: start, BitsSequence: 10, BitsMachineID: 14, MachineID: machine(9),
@@ -150,16 +140,11 @@ func TestStartTimesOfOneTimeUnitShareOneGenerator(t *testing.T) {
 	start := time.Now().Add(-4 * time.Hour).Truncate(10 * time.Millisecond)
 	a := must(sonyflake.New(sonyflake.Settings{StartTime: start.Add(1), MachineID: machine(9)}))
 	b := must(sonyflake.New(sonyflake.Settings{StartTime: start.Add(10*time.Millisecond - 1), MachineID: machine(9)}))
-	last := int64(0)
+	var ids []int64
 	for range 500 {
-		for _, sf := range []*sonyflake.Sonyflake{a, b} {
-			id := next(t, sf)
-			if id <= last {
-				t.Fatalf("%d after %d", id, last)
-			}
-			last = id
-		}
+		ids = append(ids, next(t, a), next(t, b))
 	}
+	tests.Increasing(t, ids)
 	now := time.Now()
 	x, errX := a.Compose(now, 1, 2)
 	y, errY := b.Compose(now, 1, 2)
@@ -175,12 +160,5 @@ func TestFullTimeUnitIsWaitedForLongerThanASecond(t *testing.T) {
 		StartTime: time.Now().Add(-time.Hour), TimeUnit: 1700 * time.Millisecond,
 		BitsSequence: 1, BitsMachineID: 20, MachineID: machine(1),
 	}))
-	last := int64(0)
-	for range 3 { // two in a unit
-		id := next(t, sf)
-		if id <= last {
-			t.Fatalf("%d after %d", id, last)
-		}
-		last = id
-	}
+	tests.Increasing(t, []int64{next(t, sf), next(t, sf), next(t, sf)}) // two in a unit
 }

@@ -284,7 +284,7 @@ func TestExtend(t *testing.T) {
 	other := open(t, r, bwmarrin, 7, o)
 	above(t, other, clk, new(seen))
 	o.Until = from + 3
-	fails(t, errOf(r.open(scheme(bwmarrin), 7, o)), "all of its ticks were used")
+	tests.Fails(t, errOf(r.open(scheme(bwmarrin), 7, o)), "all of its ticks were used")
 	must(other.TryNext())
 }
 

@@ -148,8 +148,5 @@ func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
 // wantErr reports an error of another kind, and with nil any error.
 var wantErr = tests.WantErr
 
-// fails reports a call without an error.
-var fails = tests.Fails
-
 // says reports an error without a text, and a call without an error.
 var says = tests.Says

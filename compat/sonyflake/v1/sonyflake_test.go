@@ -11,16 +11,9 @@ import (
 
 func TestFences(t *testing.T) {
 	on := func(l snowfence.Layout) (*sonyflake.Sonyflake, error) {
-		s, err := snowfence.NewScheme(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sonyflake.NewOn(snowfence.Unguarded(s, 7))
+		return sonyflake.NewOn(snowfence.Unguarded(tests.Must(snowfence.NewScheme(l)), 7))
 	}
-	sf, err := on(snowfence.MustLayout("sonyflake"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sf := tests.Must(on(snowfence.MustLayout("sonyflake")))
 	if id, err := sf.NextID(); err != nil || sonyflake.MachineID(id) != 7 {
 		t.Errorf("%d, %v", id, err)
 	}
