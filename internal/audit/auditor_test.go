@@ -130,7 +130,7 @@ func TestMoreThanFits(t *testing.T) {
 		for _, id := range wrong {
 			err = errors.Join(err, a.Add(id))
 		}
-		says(t, err, "more than 3 IDs, which are not in order", "a step back at %d", at+1)
+		tests.Says(t, err, "more than 3 IDs, which are not in order", "a step back at %d", at+1)
 	}
 }
 
@@ -167,6 +167,3 @@ func errOf[T any](v T, err error) error { return tests.ErrOf(v, err) }
 
 // wantErr reports an error of another kind, and with nil any error.
 var wantErr = tests.WantErr
-
-// says reports an error without a text, and a call without an error.
-var says = tests.Says

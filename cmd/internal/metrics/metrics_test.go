@@ -49,7 +49,7 @@ func TestRequestsAreTimed(t *testing.T) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		noError(t, p.Stop(ctx))
+		tests.NoError(t, p.Stop(ctx))
 	})
 	base := "http://" + p.HTTP
 	for _, path := range []string{
@@ -99,6 +99,3 @@ func TestRequestsAreTimed(t *testing.T) {
 
 // must returns the result of a call that has to work.
 func must[T any](v T, err error) T { return tests.Must(v, err) }
-
-// noError ends the test at an error.
-var noError = tests.NoError

@@ -20,7 +20,7 @@ func walk(t *testing.T, reserved [2]bool, from string, steps ...Step) *Proof {
 	t.Helper()
 	list := must(Changes(must(NewView(from)), steps, reserved[0], reserved[1]))
 	p := list[len(list)-1]
-	noError(t, p.Check())
+	tests.NoError(t, p.Check())
 	if x := p.Collision; x != nil { // either side makes the ID
 		for v, parts := range map[*View]snowfence.Parts{p.by.View: x.From, p.New.View: x.To} {
 			if id, err := v.Scheme.Compose(parts); err != nil || id != x.ID {
@@ -217,6 +217,3 @@ func TestChangesThatCannotBeProven(t *testing.T) {
 
 // must returns the result of a call that has to work.
 func must[T any](v T, err error) T { return tests.Must(v, err) }
-
-// noError ends the test at an error.
-var noError = tests.NoError
