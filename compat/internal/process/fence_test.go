@@ -90,8 +90,7 @@ func TestLaterGrantOverABareNumber(t *testing.T) {
 	}
 	closed(t, bare)
 	clk.Advance(time.Millisecond)
-	id := must(h.Next(t.Context()))
-	s.add(t, id)
+	s.add(t, must(h.Next(t.Context())))
 }
 
 // A grant without an end is a bare number, such as Unguarded's: nothing
@@ -276,8 +275,7 @@ func TestSameGrantAfterALoss(t *testing.T) {
 	f.lose()
 	f.set(func(f *granting) { f.gone = false })
 	clk.Advance(time.Millisecond)
-	id := must(h.Next(t.Context()))
-	s.add(t, id)
+	s.add(t, must(h.Next(t.Context())))
 	_, err := r.open(f.scheme, 5, o)
 	refused(t, "beside it", err)
 }
@@ -303,8 +301,7 @@ func TestGrantsWithoutAnEnd(t *testing.T) {
 				f.grant.Until = f.grant.From + 60_000
 			}
 		})
-		id := must(h.NextSoon(t.Context()))
-		s.add(t, id)
+		s.add(t, must(h.NextSoon(t.Context())))
 	}
 	_, err := r.on(grants(t, bwmarrin, 5, clk), o)
 	refused(t, "a lease of the first node", err)

@@ -128,9 +128,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		if got := tick(h, must(h.TryNext())); got != tick(old, last)+1 {
 			t.Errorf("%+v: tick %d after %d", c, got, tick(old, last))
 		}
-		if err := old.Close(); err != nil { // counts no user off the new one
-			t.Error(err)
-		}
+		closed(t, old) // counts no user off the new one
 		must(h.TryNext())
 		if len(r.unused) != 0 {
 			t.Errorf("%+v: a generator that was let go counts as unused", c)
