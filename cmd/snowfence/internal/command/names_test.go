@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -12,10 +13,7 @@ import (
 // The command line refuses the names that the library refuses, and no
 // other.
 func TestNamesAreThoseOfTheLibrary(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := tests.Must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	names := []string{"", "a\n", strings.Repeat("a", 64), strings.Repeat("a", 65), "ü", "..", "-"}
 	for c := range 256 {
 		names = append(names, "a"+string([]byte{byte(c)}))

@@ -48,9 +48,7 @@ func TestStream(t *testing.T) {
 	f := must(newFormatter("dec", false))
 	for _, n := range []int{0, 1, streamBatch - 1, streamBatch, streamBatch + 1, 10 * streamBatch} {
 		var out bytes.Buffer
-		if err := stream(t.Context(), &counter{}, f, &out, int64(n)); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, stream(t.Context(), &counter{}, f, &out, int64(n)))
 		if out.String() != numbers(0, n) {
 			t.Errorf("%d IDs: wrong text", n)
 		}

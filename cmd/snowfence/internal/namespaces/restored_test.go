@@ -3,6 +3,7 @@ package namespaces
 import (
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -17,8 +18,6 @@ func TestAnotherIdentity(t *testing.T) {
 			t.Fatalf("identity %q, %v; seen were %v", id, err, seen)
 		}
 		seen[id] = true
-		if err := anotherIdentity(t.Context(), st); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, anotherIdentity(t.Context(), st))
 	}
 }
