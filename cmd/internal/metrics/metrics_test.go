@@ -69,9 +69,7 @@ func TestRequestsAreTimed(t *testing.T) {
 	stream := must(ids.Stream(t.Context(), connect.NewRequest(&pb.StreamRequest{Count: 10})))
 	for stream.Receive() {
 	}
-	if err := stream.Err(); err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, stream.Err())
 	c := must(net.Dial("tcp", p.RESP))
 	defer c.Close()
 	must(c.Write([]byte(strings.Repeat("SNOWFENCE.NEXT default\r\n", 100) + "NONSENSE\r\n")))

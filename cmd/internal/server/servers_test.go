@@ -120,9 +120,7 @@ func TestStopLeavesNoNewRecord(t *testing.T) {
 	a.writeIfDue(t.Context())
 	taken := a.record
 	taken.Nonce, taken.Data = "another", strings.Replace(taken.Data, a.servers.core.id, "another", 1)
-	if _, err := store.Put(t.Context(), st, store.Write{Old: a.record.Nonce, New: taken}); err != nil {
-		t.Fatal(err)
-	}
+	must(store.Put(t.Context(), st, store.Write{Old: a.record.Nonce, New: taken}))
 	a.emptyRecord(t.Context())
 	if n, kept := known(t, st), records(t, st); n != 1 || kept != 1 {
 		t.Errorf("%d servers in %d records", n, kept)
