@@ -17,9 +17,6 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// taken is a number, and when it was asked for and given.
-type taken struct{ began, ended, number int64 }
-
 // counted is a sequence under faults, and the programs that take its
 // numbers.
 type counted struct {
@@ -272,7 +269,7 @@ func (c *counting) finish(t *testing.T) {
 // ones.
 func (c *counting) check(t *testing.T) (all int) {
 	for _, s := range c.sequences {
-		var calls []taken
+		var calls []fleet.Call
 		for _, w := range s.all {
 			w.mu.Lock()
 			calls = append(calls, w.taken...)
@@ -280,35 +277,17 @@ func (c *counting) check(t *testing.T) (all int) {
 		}
 		seen := map[int64]bool{}
 		for _, k := range calls {
-			if seen[k.number] {
-				t.Errorf("number %d of %s came twice", k.number, s.name)
+			if seen[k.Number] {
+				t.Errorf("number %d of %s came twice", k.Number, s.name)
 			}
-			seen[k.number] = true
+			seen[k.Number] = true
 		}
 		if s.mode == sequence.Strict {
-			risen(t, s.name, calls)
+			fleet.Risen(t, s.name, calls)
 		}
 		all += len(calls)
 	}
 	return all
-}
-
-// risen compares each call with the highest number of those that ended
-// before it began. Equal times tell nothing.
-func risen(t *testing.T, name string, calls []taken) {
-	byBegin, byEnd := slices.Clone(calls), slices.Clone(calls)
-	slices.SortFunc(byBegin, func(a, b taken) int { return int(a.began - b.began) })
-	slices.SortFunc(byEnd, func(a, b taken) int { return int(a.ended - b.ended) })
-	var highest int64
-	for _, k := range byBegin {
-		for len(byEnd) > 0 && byEnd[0].ended < k.began {
-			highest = max(highest, byEnd[0].number)
-			byEnd = byEnd[1:]
-		}
-		if k.number < highest {
-			t.Errorf("a call for a number of %s began after %d had been given, and got %d", name, highest, k.number)
-		}
-	}
 }
 
 // checkBills looks for gaps among the bills, and for bills that a program
@@ -327,8 +306,8 @@ func (c *counting) checkBills(t *testing.T) {
 	for _, s := range c.sequences {
 		for _, w := range s.all {
 			for _, k := range w.taken {
-				if s.tx && k.number > highest {
-					t.Errorf("bill %d was committed, and is not there", k.number)
+				if s.tx && k.Number > highest {
+					t.Errorf("bill %d was committed, and is not there", k.Number)
 				}
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // worker is a process that makes IDs, and all it said.
@@ -29,9 +30,9 @@ type worker struct {
 	ids    []snowfence.ID
 	at     []int64 // when each was made, in microseconds; of a program that does not say so, when it was read
 	grants []acknowledged
-	taken  []taken // of a program that takes numbers
-	errors []said  // what callers of Next got
-	log    []said  // stderr
+	taken  []fleet.Call // of a program that takes numbers
+	errors []said       // what callers of Next got
+	log    []said       // stderr
 }
 
 // acknowledged is a grant that a worker said the store had acknowledged.
@@ -129,8 +130,8 @@ func (w *worker) line(text string, now int64) error {
 		w.grants = append(w.grants, g)
 		return err
 	case "n":
-		c := taken{ended: at}
-		_, err := fmt.Sscan(rest, &c.began, &c.number)
+		c := fleet.Call{Ended: at}
+		_, err := fmt.Sscan(rest, &c.Began, &c.Number)
 		w.taken = append(w.taken, c)
 		return err
 	case "e":

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -60,34 +59,10 @@ func databases(t testing.TB) map[string]func(testing.TB) database {
 	}
 }
 
-// call is one number, with the times at which it was asked for and given.
-type call struct {
-	begun, ended time.Duration
-	number       int64
-}
-
 func next(ctx context.Context, s *sequence.Sequence) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return s.Next(ctx)
-}
-
-// inOrder compares each call with the highest number of those that ended
-// before it began.
-func inOrder(t *testing.T, calls []call) {
-	byBegin, byEnd := slices.Clone(calls), slices.Clone(calls)
-	slices.SortFunc(byBegin, func(a, b call) int { return int(a.begun - b.begun) })
-	slices.SortFunc(byEnd, func(a, b call) int { return int(a.ended - b.ended) })
-	highest := int64(0)
-	for _, c := range byBegin {
-		for len(byEnd) > 0 && byEnd[0].ended < c.begun {
-			highest = max(highest, byEnd[0].number)
-			byEnd = byEnd[1:]
-		}
-		if c.number <= highest {
-			t.Errorf("a call that began at %v got %d, after %d had been given", c.begun, c.number, highest)
-		}
-	}
 }
 
 // A sequence whose row is gone, and that is made again, gives no number

@@ -13,6 +13,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // TestSequenceTx tests numbers in transactions on each database.
@@ -161,7 +162,7 @@ func invoicesWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	watch.Go(func() { neverAGap(ctx, t, d.pool(t, 1), stop) })
 	start := time.Now()
 	var mu sync.Mutex
-	var calls []call
+	var calls []fleet.Call
 	var wg sync.WaitGroup
 	for c := range connections {
 		wg.Go(func() {
@@ -173,9 +174,9 @@ func invoicesWithoutGaps(t *testing.T, on func(testing.TB) database) {
 				case 1:
 					end = d.kill(ctx, t, other)
 				}
-				begun := time.Since(start)
+				began := time.Since(start)
 				n, err := d.invoice(ctx, db, end)
-				done := call{begun, time.Since(start), n}
+				done := fleet.Call{Began: int64(began), Ended: int64(time.Since(start)), Number: n}
 				if err != nil {
 					t.Error(err)
 					return
@@ -191,7 +192,7 @@ func invoicesWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	wg.Wait()
 	close(stop)
 	watch.Wait()
-	inOrder(t, calls)
+	fleet.Risen(t, "orders", calls)
 	all := numbers(t, db)
 	if len(all) != len(calls) {
 		t.Errorf("%d invoices for %d commits", len(all), len(calls))
