@@ -74,9 +74,7 @@ func connect(t testing.TB, dsn string) (*sql.DB, *sqlstore.Store) {
 	if strings.HasPrefix(dsn, "postgres:") {
 		driver, dialect = "pgx", sqlstore.PostgreSQL()
 	}
-	db, err := sql.Open(driver, dsn)
-	must(t, err)
-	t.Cleanup(func() { db.Close() })
+	db := opened(t, driver, dsn)
 	st, err := sqlstore.New(db, dialect)
 	must(t, err)
 	return db, st

@@ -149,7 +149,7 @@ func TestSQLiteBesideTransactions(t *testing.T) {
 	}
 }
 
-func opened(t *testing.T, driver, dsn string) *sql.DB {
+func opened(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
 	must(t, err)

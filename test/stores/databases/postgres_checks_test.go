@@ -1,7 +1,6 @@
 package databases
 
 import (
-	"database/sql"
 	"fmt"
 	"net/url"
 	"os"
@@ -263,12 +262,8 @@ func TestPostgreSQLPassword(t *testing.T) {
 		fmt.Sprintf("127.0.0.1:%d/postgres", port),
 	} {
 		const secret = "s3cr3t/%&"
-		db, err := sql.Open("pgx", "postgres://u:"+url.QueryEscape(secret)+"@"+at+"?sslmode=disable")
-		must(t, err)
-		defer db.Close()
-		st, err := sqlstore.New(db, sqlstore.PostgreSQL())
-		must(t, err)
-		err = swap(t, st, "", record(1, "a"))
+		_, st := connect(t, "postgres://u:"+url.QueryEscape(secret)+"@"+at+"?sslmode=disable")
+		err := swap(t, st, "", record(1, "a"))
 		if err == nil || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("at %s: %v", at, err)
 		}
