@@ -101,9 +101,7 @@ func TestDurableRenewals(t *testing.T) {
 
 func TestRefusedDatabases(t *testing.T) {
 	tests.Fails(t, tests.ErrOf(sqlstore.New(nil, sqlstore.SQLite())), "a nil *sql.DB is no error")
-	memory, err := sql.Open("sqlite", ":memory:")
-	must(t, err)
-	defer memory.Close()
+	memory, _ := openDSN(t, ":memory:")
 	newer, _ := openFile(t, filepath.Join(t.TempDir(), "newer.db"))
 	if _, err := newer.Exec("CREATE TABLE snowfence_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL); " +
 		"INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99')"); err != nil {

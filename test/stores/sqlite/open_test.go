@@ -3,9 +3,7 @@
 package sqlite
 
 import (
-	"context"
 	"database/sql"
-	"path/filepath"
 	"testing"
 
 	_ "modernc.org/sqlite"
@@ -31,18 +29,4 @@ func openDSN(t *testing.T, dsn string) (*sql.DB, *sqlstore.Store) {
 	st, err := sqlstore.New(db, sqlstore.SQLite())
 	must(t, err)
 	return db, st
-}
-
-func TestGeneratorInOneLine(t *testing.T) {
-	ctx := context.Background()
-	db, _ := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
-	g, err := sqlstore.Open(ctx, db, sqlstore.SQLite(), nil)
-	must(t, err)
-	a, err := g.Next(ctx)
-	must(t, err)
-	b, err := g.Next(ctx)
-	if err != nil || b <= a {
-		t.Fatalf("second ID %d after %d, error %v", b, a, err)
-	}
-	must(t, g.Shutdown(ctx))
 }
