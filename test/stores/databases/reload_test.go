@@ -11,7 +11,6 @@ import (
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
-	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -305,9 +304,7 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 // namespace again: its first lease starts above all that was granted.
 func TestNamespaceMadeAgain(t *testing.T) {
 	t.Parallel()
-	p := servers.StartPostgres(t)
-	f, url := fleet.New(t, fleet.SQL(t, "pgx", sqlstore.PostgreSQL())), p.URL(p.NewDatabase(t))
-	f.Namespace(url)
+	p, f, url := start(t)
 	first := f.Start("first", url, 7)
 	granted := first.Renewed()
 	first.Stop()
