@@ -21,12 +21,19 @@ var (
 	page = flag.String("page", "", "write the table of BenchmarkKeys into this page")
 )
 
-func postgres(t testing.TB) *database {
-	p := servers.StartPostgres(t, "shared_buffers=32MB", "max_wal_size=4GB")
-	db, err := sql.Open("pgx", p.URL("postgres"))
+// open opens a database for all writers.
+func open(t testing.TB, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxIdleConns(writers)
+	return db
+}
+
+func postgres(t testing.TB) *database {
+	p := servers.StartPostgres(t, "shared_buffers=32MB", "max_wal_size=4GB")
+	db := open(t, "pgx", p.URL("postgres"))
 	return &database{
 		name: "PostgreSQL", db: db, column: func(k kind) string { return k.postgres },
 		create:   "CREATE TABLE orders (id %s PRIMARY KEY, customer int, made_at timestamp(3), note text)",
@@ -47,10 +54,7 @@ func mariadb(t testing.TB) *database {
 	m := servers.StartMariaDB(t, "--innodb-buffer-pool-size=32M",
 		"--innodb-buffer-pool-load-at-startup=0", "--innodb-log-file-size=512M")
 	name := m.NewDatabase(t)
-	db, err := sql.Open("mysql", m.DSN(name))
-	must(t, err)
-	t.Cleanup(func() { db.Close() })
-	db.SetMaxIdleConns(writers)
+	db := open(t, "mysql", m.DSN(name))
 	size := func(index string) string {
 		return "SELECT stat_value * @@innodb_page_size FROM mysql.innodb_index_stats " +
 			"WHERE database_name = DATABASE() AND table_name = 'orders' AND index_name = '" + index + "' AND stat_name = 'size'"
