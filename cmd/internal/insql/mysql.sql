@@ -74,7 +74,11 @@ BEGIN
   DECLARE moved BIGINT UNSIGNED;
   DECLARE ahead BIGINT;
   DECLARE waited BIGINT DEFAULT 0;
-  DECLARE now BIGINT DEFAULT {{Schema}}snowfence_now();
+  DECLARE since BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6));
+  DECLARE now BIGINT DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + since - ({{Epoch}})) DIV {{Tick}};
+  IF since NOT BETWEEN 0 AND 1799999999 THEN -- summer time may have changed in between
+    SET now = {{Schema}}snowfence_now();
+  END IF;
   -- The next row would get that number: an ID again, or the end of all numbers.
   IF @@insert_id > 0 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: insert_id is set, and an ID could repeat: leave it out, or SET insert_id = 0';

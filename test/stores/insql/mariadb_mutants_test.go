@@ -45,6 +45,8 @@ var mariadbMutants = []mutant{
 	{" << 0 | 20480", " << 0 | 24576", "fields"},
 	{tickOfTaken + ") << 22", tickOfTaken + ") << 21", "fields"},
 	{"(0 + taken MOD 256) << 10", "(0 + taken MOD 256) << 9", "parts around the sequence"},
+	{"IF since NOT BETWEEN 0 AND 1799999999 THEN", "IF FALSE THEN", "time of the session"},
+	{"IF since NOT BETWEEN 0 AND 1799999999 THEN", "IF since < 0 THEN", "time of the session"},
 	{utcOfServer, "UTC_TIMESTAMP(6))", "time of the session"},
 	{utcOfServer, "NOW(6)) + TIMESTAMPDIFF(MICROSECOND, NOW(6), here)", "time of the session"},
 	{"utc - TIMESTAMPDIFF(MICROSECOND, here, FROM_UNIXTIME(utc * 0.000001))", "utc", "time of the session"},
