@@ -19,7 +19,7 @@ var pastMutants = []mutant{
 	m("past: a wrong clock raises nothing", "lease/scope.Namespace.NoteUsed", "TestPastWithAWrongClock",
 		inText(`world.From(ctx).Now, pastSkew); err`, `world.From(ctx).Now, 1<<62); err`)).in("./lease/backfill"),
 	m("past: a store that shows less is noticed", "lease/backfill.Backfill.readCounts", "TestPastOfAnOlderStore",
-		swap("b.compare(ctx, seen, ns, rs[max(last, 0)])", "error(nil)")),
+		swap("b.compare(ctx, seen, ns, rs[max(last, 0)], a.Identity)", "error(nil)")),
 	m("past: each node has hours of its own", "lease/backfill.pastKey", "TestPastIsNoNode",
 		swap("node << hourBits", "node")),
 	m("past: a count is no node", "lease/backfill.pastKey", "TestPastIsNoNode", swap("-1 << 48", "-1<<40")),
