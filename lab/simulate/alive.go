@@ -15,6 +15,7 @@ type alive struct {
 	grantedAt time.Duration // last grant of ticks that had come
 	crowdedAt time.Duration // when others held every node that it could have had
 	dry       int           // sessions in a row, after the faults, that made no ID
+	hadRival  bool          // a copy of its machine died after the faults; what it pushed ahead stays
 }
 
 // mostDry is how many generators may make no ID one after the other: each
@@ -91,22 +92,25 @@ func (s *sim) checkProgress() {
 }
 
 // mayStarve reports whether two slots, or a process and a copy of its
-// machine, have the same node by configuration, or others may have all
-// nodes of the lessors. A lessor needs no grant before a request for a
-// node.
+// machine since the faults ended, have the same node by configuration, or
+// others may have all nodes of the lessors. A lessor needs no grant before
+// a request for a node.
 func (s *sim) mayStarve(sl *slot) bool {
-	if sl.role != direct {
+	switch {
+	case sl.role != direct:
 		return true
+	case sl.node == nil:
+		return false
 	}
 	for _, p := range s.procs {
-		if sl.node != nil && p.slot == sl && p != sl.process && !p.dead {
+		if p.slot == sl && p != sl.process && !p.dead {
 			return true
 		}
 	}
 	for _, o := range s.slots {
-		if o != sl && o.node != nil && sl.node != nil && *o.node == *sl.node {
+		if o != sl && o.node != nil && *o.node == *sl.node {
 			return true
 		}
 	}
-	return false
+	return sl.hadRival
 }

@@ -169,6 +169,7 @@ func (s *sim) killProcess(p *process) {
 		return
 	}
 	p.dead = true
+	p.slot.hadRival = p.slot.hadRival || s.calm && p != p.slot.process
 	for _, t := range p.tasks {
 		if t != s.task {
 			t.stop()
