@@ -15,7 +15,8 @@ import (
 // Floor and Used is needed.
 type Confirmation struct {
 	// Floor is the first free number: no program gave out, or holds, this
-	// number or one beyond it.
+	// number or one beyond it. Look for it five seconds after the store
+	// went back, because calls that were under way may still get numbers.
 	Floor *int64
 
 	// Used is the last number that any caller got, also by Reserve, in a

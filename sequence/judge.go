@@ -82,14 +82,20 @@ func (s *source) requireConfirmation(ctx context.Context, revision int64, told s
 	return told, nil
 }
 
-// checkRecord returns the reason to refuse a record that was read or taken.
-// It is a [store.ErrLost] if numbers were skipped, as the definition may
-// say: then the record is another one.
-func (s *source) checkRecord(ctx context.Context, now state, back bool) error {
-	same, less := store.Compare(now.told.Identity, now.Identity)
+// isTrusted reports whether the store is the one that the record names, or
+// any store is.
+func (s state) isTrusted() bool {
+	same, less := store.Compare(s.told.Identity, s.Identity)
 	moved := !same || less
+	return !moved || s.AfterFailover == Trust
+}
+
+// checkRecord returns the reason to refuse a record that was read. It is a
+// [store.ErrLost] if numbers were skipped, as the definition may say: then
+// the record is another one.
+func (s *source) checkRecord(ctx context.Context, now state, back bool) error {
 	switch {
-	case !back && (!moved || now.AfterFailover == Trust):
+	case !back && now.isTrusted():
 		return nil
 	case now.AfterFailover > 0:
 		return s.skipNumbers(ctx, now)
@@ -105,7 +111,7 @@ func (s *source) skipNumbers(ctx context.Context, now state) error {
 		return err
 	}
 	from = max(from, s.kind.tookSince(open))
-	now.Confirmed = max(now.Confirmed, s.least.Load()-1) // a fast clock may have set it
+	now.Confirmed = max(now.Confirmed, s.least.Load()) // a fast clock may have set it
 	if err := now.confirmState(ctx, plus(from, now.AfterFailover)); err != nil {
 		return err
 	}
@@ -114,7 +120,7 @@ func (s *source) skipNumbers(ctx context.Context, now state) error {
 	}
 	s.log.Warn("the store may have lost numbers of a sequence: some are skipped", "sequence", s.name,
 		"skipped", now.AfterFailover, "identity", now.Identity)
-	return errSkipped
+	return errDoubted
 }
 
 func (s *source) rolledBack(now state, back bool) error {

@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,9 +63,9 @@ func (h *highest) raise(to int64) {
 	}
 }
 
-// errSkipped means that this program left numbers out. As with every
-// [store.ErrLost], the record is another one than it was.
-var errSkipped = fmt.Errorf("numbers were skipped: %w", store.ErrLost)
+// errDoubted means that the record has to be read before the next take. As
+// with every [store.ErrLost], it is another one than it was.
+var errDoubted = fmt.Errorf("the store may have lost numbers: %w", store.ErrLost)
 
 func (s *source) take(ctx context.Context, _, n int64) (span, error) {
 	ctx, cancel := s.world.WithTimeout(ctx, callTimeout)
@@ -120,18 +121,17 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	lastTaken := s.lastTaken // a return lowers it, perhaps during the call
 	s.mu.Unlock()
 	back := k.Confirmed < s.least.Load() || r.Revision <= k.counter.Revision || r.PrevUntil < lastTaken
-	if back { // at once, because what follows may fail, and later takes may hide it
-		if told, err = s.requireConfirmation(ctx, r.Revision-1, told); err != nil {
-			return span{}, err
-		}
-	} else { // even if it cannot be used: a record with a lower one was rolled back
-		s.mu.Lock()
+	if back { // at once, because later takes may hide it
+		_, err = s.requireConfirmation(ctx, r.Revision-1, told)
+		err = cmp.Or(err, errDoubted)
+	} else {
+		s.mu.Lock() // even if it cannot be used: a record with a lower one was rolled back
 		s.lastState.counter.Revision = r.Revision
 		s.mu.Unlock()
-	}
-	k.counter, k.told = r, told
-	if k.record, err = s.kind.confirmTake(ctx, r, told); err == nil {
-		err = s.checkRecord(ctx, k, back)
+		k.counter, k.told = r, told
+		if k.record, err = s.kind.confirmTake(ctx, r, told); err == nil && !k.isTrusted() {
+			err = errDoubted // others may have skipped numbers already
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

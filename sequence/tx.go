@@ -26,7 +26,7 @@ func NextTx(ctx context.Context, st store.Store, name string, period int64) (Ser
 	s, c, err := openTx(ctx, newPlain(ctx, st, name, nil), period)
 	var got span
 	if err == nil { // after a change of others the number that was taken would be a gap
-		got, err = s.fetchOrdinals(ctx, 1, errSkipped)
+		got, err = s.fetchOrdinals(ctx, 1, errDoubted)
 	}
 	switch {
 	case errors.Is(err, store.ErrLost):

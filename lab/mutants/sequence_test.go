@@ -3,7 +3,7 @@ package mutants
 // sequenceMutants are the rules of sequences that simulated programs have
 // to miss within so many seeds, or a test beside the code.
 var sequenceMutants = []mutant{
-	m("sequence: the identity of the store is compared after a take", "sequence.source.checkRecord",
+	m("sequence: the identity of the store is compared after a take", "sequence.state.isTrusted",
 		"^TestSequenceSeeds$",
 		swap("!same || less", "less && (same || !same)")).seeds(40, ""),
 	m("sequence: a take of a record that went back is not used", "sequence.source.takeOrdinals", "^TestSequenceSeeds$",

@@ -30,7 +30,11 @@ func (s *sim) manageSequence(f Fault, chance float64) {
 			p.sleepFor(s.ttl / 2)
 			_ = s.createAgain(ctx, st, c)
 		case faultAdmit:
-			_ = s.confirmSequence(ctx, st, c)
+			was := s.store.name()
+			p.sleepFor(2 * s.ttl) // no reply is later
+			if s.store.name() == was {
+				_ = s.confirmSequence(ctx, st, c)
+			}
 		}
 		c.changing = false
 	})
@@ -74,8 +78,8 @@ func (s *sim) widenSequence(ctx context.Context, st store.Store, c *counter) err
 }
 
 // confirmSequence confirms a sequence that was rolled back, with a true
-// floor: the numbers of programs lie below it. Takes under way in this
-// moment do not.
+// floor: the numbers of programs lie below it, after the takes that were
+// under way have ended.
 func (s *sim) confirmSequence(ctx context.Context, st store.Store, c *counter) error {
 	info, err := sequence.Show(ctx, st, c.name)
 	if errors.Is(err, sequence.ErrNoSequence) {
