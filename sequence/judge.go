@@ -82,8 +82,8 @@ func (s *source) requireConfirmation(ctx context.Context, revision int64, told s
 	return told, nil
 }
 
-// isTrusted reports whether the store is the one that the record names, or
-// any store is.
+// isTrusted reports whether the record names this store, or the definition
+// trusts any.
 func (s state) isTrusted() bool {
 	same, less := store.Compare(s.told.Identity, s.Identity)
 	moved := !same || less

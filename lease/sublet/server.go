@@ -151,8 +151,8 @@ func (s *Server) Acquire(_ context.Context, namespace string, r wire.Request) (n
 // given back.
 //
 // Invariant: a copy divides no grant of before. It looks at the machine
-// before it asks for the grant: the lease has none for a machine that was
-// resumed earlier, and answer notices one that is resumed later.
+// before it asks for the grant: the lease has none after an earlier
+// resumption, and answer notices a later one.
 func (s *Server) refresh() bool {
 	if s.machine.Copied() {
 		s.begin()

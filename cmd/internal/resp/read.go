@@ -21,7 +21,7 @@ const lookEvery = time.Minute
 type deadlines struct {
 	current time.Time // as it was set
 	partial time.Time // by when the rest of a command has to be there; zero when none has begun
-	auth    time.Time // by when the client has to say who it is; zero when it is known and has rights
+	auth    time.Time // when the client has to identify itself at the latest; zero while it has rights
 	large   bool      // the buffers are, and until is when they need not be any more
 }
 

@@ -96,7 +96,7 @@ func forwarded[Req, Res any](
 	ctx context.Context, r leases, id string, m *Req,
 	do func(api.LeaseServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
 ) (*Res, error) {
-	// Otherwise who hangs up would look like a server that does not answer.
+	// Otherwise a caller's hang-up would look like a silent server.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forwardWait)
 	defer cancel()
 	address, err := r.s.Servers.Peer(ctx, id)
@@ -116,7 +116,7 @@ func forwarded[Req, Res any](
 	}
 	switch kind, message := answerOf(err); {
 	case kind == server.Elsewhere:
-		if !answers.Load() { // one that refuses is there
+		if !answers.Load() { // a refusal is an answer
 			r.s.Servers.PeerAway(id)
 		}
 		return nil, fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)

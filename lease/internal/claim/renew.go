@@ -131,7 +131,7 @@ func (h *hold) noteReply(nonce string, unknown error) {
 // where the namespace's limits reach from now, the time before the write. A
 // later confirmation never allows less.
 //
-// Invariant: whoever sees limits that were lowered grants nothing beyond
+// Invariant: a confirmation that sees lowered limits grants nothing beyond
 // them, however late that is.
 func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (none snowfence.Grant, err error) {
 	h := c.held
