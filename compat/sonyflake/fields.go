@@ -14,7 +14,7 @@ func (sf *Sonyflake) Compose(t time.Time, sequence, machineID int) (int64, error
 	if sf.timeUnit == 0 {
 		return 0, errZero
 	}
-	elapsed := t.UnixNano()/sf.timeUnit - sf.startTime
+	elapsed := sf.toInternalTime(t) - sf.startTime
 	switch {
 	case elapsed < 0:
 		return 0, ErrStartTimeAhead
@@ -34,9 +34,17 @@ func (sf *Sonyflake) Decompose(id int64) map[string]int64 {
 	return map[string]int64{
 		"id":       id,
 		"time":     sf.timePart(id),
-		"sequence": id >> sf.bitsMachine & (1<<sf.bitsSequence - 1),
-		"machine":  id & (1<<sf.bitsMachine - 1),
+		"sequence": sf.sequencePart(id),
+		"machine":  sf.machinePart(id),
 	}
 }
 
+func (sf *Sonyflake) toInternalTime(t time.Time) int64 { return t.UnixNano() / sf.timeUnit }
+
 func (sf *Sonyflake) timePart(id int64) int64 { return id >> (sf.bitsSequence + sf.bitsMachine) }
+
+func (sf *Sonyflake) sequencePart(id int64) int64 {
+	return id >> sf.bitsMachine & (1<<sf.bitsSequence - 1)
+}
+
+func (sf *Sonyflake) machinePart(id int64) int64 { return id & (1<<sf.bitsMachine - 1) }

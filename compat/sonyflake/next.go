@@ -16,12 +16,11 @@ func (sf *Sonyflake) NextID() (int64, error) {
 	if sf.ids == nil {
 		return 0, sf.without()
 	}
-	for {
-		id, err := sf.ids.NextSoon(context.Background())
-		if !sf.full(err) {
-			return int64(id), original(err)
-		}
+	id, err := sf.ids.NextSoon(context.Background())
+	if err != nil {
+		return sf.nextLater(err)
 	}
+	return int64(id), nil
 }
 
 // NextIDContext is NextID, but waits until ctx ends, also for a grant.
@@ -42,6 +41,17 @@ func (sf *Sonyflake) without() error {
 }
 
 var errZero = fmt.Errorf("sonyflake: a Sonyflake without settings: make it with New or NewOn (%w)", snowfence.ErrClosed)
+
+// nextLater waits on while err means that the time unit is full.
+func (sf *Sonyflake) nextLater(err error) (int64, error) {
+	for sf.full(err) {
+		var id snowfence.ID
+		if id, err = sf.ids.NextSoon(context.Background()); err == nil {
+			return int64(id), nil
+		}
+	}
+	return 0, original(err)
+}
 
 // full reports whether the error goes away with the next time unit. After a
 // step back the clock runs at half speed, so that takes two units at most.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // simulated is a Redis server in memory, whose clock is the test's and an
@@ -153,29 +152,6 @@ func (s *simulated) hook(before, after func(op string, number int64) error) {
 	s.before, s.after = before, after
 }
 
-// onMove returns a hook around renewals and give-backs.
-func onMove(do func() error) func(op string, number int64) error {
-	return func(op string, _ int64) error {
-		if op == "move" {
-			return do()
-		}
-		return nil
-	}
-}
-
-// loseMoves makes renewals and give-backs fail when they were done, or
-// without that.
-func (s *simulated) loseMoves(done bool, fault func() error) {
-	if done {
-		s.hook(nil, onMove(fault))
-	} else {
-		s.hook(onMove(fault), nil)
-	}
-}
-
-// lost is the fault of a connection that is cut.
-func lost() error { return errCut }
-
 var errCut = errors.New("the connection is cut")
 
 func (s *simulated) cut() {
@@ -249,10 +225,9 @@ func worker(t *testing.T, f *Fence) *Worker {
 }
 
 // must returns the result of a call that has to work.
-func must[T any](v T, err error) T { return tests.Must(v, err) }
-
-// noError ends the test at an error.
-var noError = tests.NoError
-
-// wantErr reports an error of another kind, and with nil any error.
-var wantErr = tests.WantErr
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

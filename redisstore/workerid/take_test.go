@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func TestExhaustionIsAnErrorAfterABoundedWait(t *testing.T) {
@@ -37,7 +35,9 @@ func TestARangeInWhichTheOriginalCountsIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
 		s.count(40)
-		wantErr(t, tests.ErrOf(registrar(t, s, Options{Min: 32}).RegisterOne(t.Context())), ErrShared, "a count of 40")
+		if _, err := registrar(t, s, Options{Min: 32}).RegisterOne(t.Context()); !errors.Is(err, ErrShared) {
+			t.Fatal(err)
+		}
 		if s.taken() > 0 {
 			t.Error("a number was taken")
 		}
@@ -54,8 +54,9 @@ func TestARangeInWhichTheOriginalCountsIsRefused(t *testing.T) {
 		}
 		for _, edge := range []int64{32, 63} {
 			s.count(edge)
-			_, err := registrar(t, s, Options{Min: 32}).RegisterOne(t.Context())
-			wantErr(t, err, ErrShared, "a count of %d", edge)
+			if _, err := registrar(t, s, Options{Min: 32}).RegisterOne(t.Context()); !errors.Is(err, ErrShared) {
+				t.Error(edge, err)
+			}
 		}
 		noError(t, errors.Join(w.Close(), next.Close()))
 	})
@@ -69,12 +70,18 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{Min: -1, Max: 63, TTL: time.Minute},
 		{Min: 64, Max: 63, TTL: time.Minute},
 	} {
-		tests.Fails(t, tests.ErrOf(newRegistrar(newSimulated(), o)), "%+v is accepted", o)
+		if _, err := newRegistrar(newSimulated(), o); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
 	}
 	must(newRegistrar(newSimulated(), &Options{Min: 63, Max: 63, TTL: minTTL}))
-	tests.Fails(t, tests.ErrOf(New(nil, &Options{Max: 63, TTL: minTTL})), "no client is accepted")
+	if _, err := New(nil, &Options{Max: 63, TTL: minTTL}); err == nil {
+		t.Error("no client is accepted")
+	}
 	r := registrar(t, newSimulated(), Options{})
-	tests.Fails(t, tests.ErrOf(r.RegisterMany(t.Context(), 0)), "no number is accepted")
+	if _, err := r.RegisterMany(t.Context(), 0); err == nil {
+		t.Error("no number is accepted")
+	}
 }
 
 // TestAnOriginalBetweenItsGetAndItsSet plays one that read a number as free
