@@ -26,9 +26,8 @@ type Confirmation struct {
 	// range for each.
 	Used *int64
 
-	// Programs is how many programs took numbers since the moment to which
-	// the store went back, also those that stopped; 0 means 100. It has a
-	// meaning only with Used.
+	// Programs is how many programs took numbers that the store lost, also
+	// stopped programs; 0 means 100. It has a meaning only with Used.
 	Programs int64
 }
 

@@ -118,7 +118,7 @@ func restoreSequence(
 	case sequence.Stop:
 		confirm := f.Command("snowfence sequence confirm %s --used N --programs P", name)
 		text = "stops until you confirm it (N is the highest number that any caller got, P is how many programs " +
-			"took numbers since the lost moment, also stopped ones):\n  " + confirm
+			"took numbers that the store lost, also stopped ones):\n  " + confirm
 	case sequence.Trust:
 		text = "trusts the store"
 	}

@@ -66,11 +66,12 @@ func sequenceConfirm(e *command.Env) *cobra.Command {
 		Long: `After a restored backup or a failover a store may not know the last numbers that it gave
 out, and a sequence stops. Confirm lets it go on above all of them. Say where that is:
 
-  --floor N  no number at or above N was given to anybody, or is held by a running program
+  --floor N  no number at or above N was given to anybody, or is held by a running program.
+             Look for N five seconds after the loss: calls under way may still get numbers
   --used N   N is the highest number that any caller got, also in a block or through a server;
              if your tables went back, too, find a floor. As many more are skipped as
-             --programs can hold: twice the largest range for each that took numbers since
-             the moment to which the store went back, also if it stopped
+             --programs can hold: twice the largest range for each program that took numbers
+             that the store lost, also if it stopped
 
 Of a dated sequence, confirm closes earlier periods for good. The present one and the next
 begin there.
@@ -85,7 +86,7 @@ Confirm never lowers what was given out. You can repeat it.`,
 	fs.BoolVar(&all, "all", false, "confirm all sequences of the store; this flag cannot be set in the environment")
 	fs.Int64Var(&floor, "floor", 0, "the first `number` that no program has")
 	fs.Int64Var(&used, "used", 0, "the highest `number` that any caller got")
-	fs.Int64Var(&programs, "programs", 100, "with --used: how many `programs` took numbers since the lost moment")
+	fs.Int64Var(&programs, "programs", 100, "with --used: how many `programs` took numbers that the store lost")
 	fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		all = all && command.Given(cmd, "all")
