@@ -112,9 +112,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 }
 
 // openStream starts a stream, if there is room for it.
-func (d *Dashboard) openStream(
-	w http.ResponseWriter, r *http.Request, id *server.Identity,
-) (*sender, func(), error) {
+func (d *Dashboard) openStream(w http.ResponseWriter, r *http.Request, id *server.Identity) (*sender, func(), error) {
 	c := &server.Caller{Identity: id, From: r.RemoteAddr}
 	if err := d.cfg.Service.Reserve(c, 2*server.StreamRoom); err != nil {
 		return nil, nil, err
@@ -202,12 +200,15 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
-	var have *server.View
-	var known *nodeMap
+	var have int64   // the version that was sent
+	var known []byte // its cells; a slow page keeps nothing else of an old view
 	for quiet := time.Now().Add(keepAlive); ; {
 		wait, done := context.WithDeadline(ctx, quiet)
 		v, err := watched.Next(wait, have)
 		done()
+		if v != nil {
+			have = v.Version
+		}
 		if ctx.Err() != nil || errors.Is(err, server.ErrStopping) {
 			return nil
 		}
@@ -224,11 +225,9 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			err = s.sendEvent("trouble", err.Error())
 		} else if l, ok := v.Picture.(*nodeMap); ok {
-			err = s.sendEvent("cells", cellsSince(l, known))
-			known = l
-		}
-		if v != nil {
-			have = v
+			c := cellsSince(l, known)
+			known = l.cells
+			err = s.sendEvent("cells", c)
 		}
 		if err != nil {
 			return nil // the page has gone
@@ -236,15 +235,16 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-func cellsSince(l, known *nodeMap) cells {
+// cellsSince returns the cells that are not as known; nil is nothing known.
+func cellsSince(l *nodeMap, known []byte) cells {
 	c := cells{
 		At: l.At.UnixMilli(), Cells: len(l.cells), Per: l.per, Nodes: l.nodes, First: l.Namespace.Nodes.From,
 		Last: l.Namespace.Nodes.Until - 1, Counts: l.counts,
 	}
-	if known == nil || len(known.cells) != len(l.cells) {
+	if known == nil || len(known) != len(l.cells) {
 		c.Full, c.Runs = true, encodeRuns(l.cells, nil)
 	} else {
-		c.Runs = encodeRuns(l.cells, known.cells)
+		c.Runs = encodeRuns(l.cells, known)
 	}
 	return c
 }

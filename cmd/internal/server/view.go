@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -18,8 +20,10 @@ type View struct {
 	Leases    []Lease   // by node
 	Picture   any       // see Views.Draw
 
-	version int64
-	changes []Lease // those that were not the same in the view before
+	// Version counts the readings of a namespace that is watched, from 1.
+	Version int64
+
+	changed []int64 // the version in which each lease became what it is
 }
 
 // Lease is the record of a unit, without an earlier layout's grant, and
@@ -43,23 +47,28 @@ func (v *View) Message(l Lease) *pb.LeaseInfo {
 	return view.Lease(l.Record, v.Namespace, v.Layout, v.From)
 }
 
-// newsSince returns the leases that are not the same in an earlier view;
-// all of them where there is none.
-func (v *View) newsSince(earlier *View) (news []Lease) {
-	switch {
-	case earlier == nil:
-		return v.Leases
-	case v.changes != nil && earlier.version == v.version-1:
-		return v.changes
-	}
-	news = []Lease{}
-	old := earlier.Leases
-	for _, l := range v.Leases {
-		for len(old) > 0 && old[0].Node < l.Node {
-			old = old[1:]
+// follow makes the view the next one of a watched namespace.
+func (v *View) follow(before *View) {
+	v.Version, v.changed = before.Version+1, make([]int64, len(v.Leases))
+	at := 0
+	for i, l := range v.Leases {
+		for at < len(before.Leases) && before.Leases[at].Node < l.Node {
+			at++
 		}
-		if len(old) == 0 || old[0] != l {
-			news = append(news, l)
+		if v.changed[i] = v.Version; at < len(before.Leases) && before.Leases[at] == l {
+			v.changed[i] = before.changed[at]
+		}
+	}
+}
+
+// newsSince returns the first leases from a node up that became what they
+// are after a version: as many as a message of a watch has.
+func (v *View) newsSince(version, node int64) (news []Lease) {
+	byNode := func(l Lease, node int64) int { return cmp.Compare(l.Node, node) }
+	at, _ := slices.BinarySearchFunc(v.Leases, node, byNode)
+	for ; at < len(v.Leases) && len(news) < pieceOfWatch; at++ {
+		if v.changed[at] > version {
+			news = append(news, v.Leases[at])
 		}
 	}
 	return news

@@ -37,7 +37,7 @@ type Views struct {
 
 // newView returns a view that has no leases yet.
 func (s *Views) newView(ctx context.Context, namespace string) (v *View, err error) {
-	v = &View{From: s.core.now(), version: 1}
+	v = &View{From: s.core.now()}
 	if v.Namespace, err = scope.Namespaces(s.core.store).Show(ctx, namespace); err != nil {
 		return nil, err
 	}
@@ -71,9 +71,7 @@ func (s *Views) Read(ctx context.Context, namespace string) (*View, error) {
 // least one, and then every few seconds those that changed. It returns when
 // ctx ends, when send returns an error, when the caller may not read any
 // more, or when the leases cannot be read.
-func (s *Views) Watch(
-	ctx context.Context, m *pb.WatchLeasesRequest, send func(*pb.ListLeasesResponse) error,
-) error {
+func (s *Views) Watch(ctx context.Context, m *pb.WatchLeasesRequest, send func(*pb.ListLeasesResponse) error) error {
 	if err := s.core.Reserve(CallerOf(ctx), StreamRoom); err != nil {
 		return err
 	}
@@ -84,7 +82,7 @@ func (s *Views) Watch(
 	}
 	w, leave := s.Watched(m.Namespace)
 	defer leave()
-	var have *View
+	var have int64 // the version that was sent
 	for {
 		v, err := w.Next(ctx, have)
 		if err == nil {
@@ -93,19 +91,23 @@ func (s *Views) Watch(
 		if err != nil {
 			return err
 		}
-		news := v.newsSince(have)
-		for first := have == nil; first || len(news) > 0; first = false {
-			out := &pb.ListLeasesResponse{}
-			n := min(len(news), pieceOfWatch)
-			for _, l := range news[:n] {
-				out.Leases = append(out.Leases, v.Message(l))
+		version, node := v.Version, int64(0)
+		for first, more := have == 0, true; more; first = false {
+			v, _, _ = w.lastView() // so that a slow watcher keeps no old one
+			news := v.newsSince(have, node)
+			if len(news) == 0 && !first {
+				break
 			}
+			out := &pb.ListLeasesResponse{}
+			for _, l := range news {
+				out.Leases, node = append(out.Leases, v.Message(l)), l.Node+1
+			}
+			more = len(news) == pieceOfWatch
 			if err := send(out); err != nil {
 				return err
 			}
-			news = news[n:]
 		}
-		have = v
+		have = version
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
@@ -139,6 +141,30 @@ func TestWatchersEnd(t *testing.T) {
 		s.Ended(full)
 		if err := s.Views.Watch(ctx, watchN, ends); !errors.Is(err, enough) {
 			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+// A watcher that takes nothing held all leases as they were when it began,
+// each such watcher those of another time.
+func TestSlowWatcherKeepsNoOldView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, newStore(t, "n"), Options{})
+		begun, ctx := make(chan struct{}), anyone(t.Context())
+		go func() {
+			_ = s.Views.Watch(ctx, watchN, func(*pb.ListLeasesResponse) error {
+				close(begun)
+				<-ctx.Done()
+				return ctx.Err()
+			})
+		}()
+		<-begun
+		first := weak.Make(s.Views.all["n"].last)
+		time.Sleep(2 * watchEvery)
+		synctest.Wait()
+		runtime.GC()
+		if s.Views.all["n"].last.Version < 2 || first.Value() != nil {
+			t.Errorf("version %d, and the first view is still held", s.Views.all["n"].last.Version)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -34,9 +35,7 @@ func (w *Watched) run() {
 		began, before := s.core.now(), w.last
 		v, err := s.Read(s.core.life, w.name)
 		if err == nil {
-			if before != nil {
-				v.version, v.changes = before.version+1, v.newsSince(before)
-			}
+			v.follow(cmp.Or(before, &View{}))
 			if s.Draw != nil {
 				v.Picture = s.Draw(v)
 			}
@@ -80,7 +79,7 @@ func (w *Watched) Last(ctx context.Context) (*View, error) {
 	if view, _, _ := w.lastView(); view != nil {
 		return view, nil
 	}
-	return w.Next(ctx, nil)
+	return w.Next(ctx, 0)
 }
 
 // lastView returns the last view, the channel that the next reading closes,
@@ -91,11 +90,11 @@ func (w *Watched) lastView() (*View, <-chan struct{}, error) {
 	return w.last, w.change, w.err
 }
 
-// Next returns the present view if it is another one than have, and
-// otherwise the result of the next reading.
-func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
+// Next returns the present view if its version is another one than have,
+// and otherwise the result of the next reading.
+func (w *Watched) Next(ctx context.Context, have int64) (*View, error) {
 	view, changed, err := w.lastView()
-	for ctx.Err() == nil && (err != nil || view == have) {
+	for ctx.Err() == nil && (err != nil || view == nil || view.Version == have) {
 		select {
 		case <-changed:
 		case <-w.views.core.life.Done():
