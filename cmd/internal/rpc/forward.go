@@ -64,9 +64,7 @@ func stranger(k server.Kind) bool {
 
 // forwardAll passes some renewals on, and puts the answers where they
 // belong.
-func (r leases) forwardAll(
-	ctx context.Context, id string, renewals []*pb.RenewRequest, at []int, out []*pb.Renewal,
-) {
+func (r leases) forwardAll(ctx context.Context, id string, renewals []*pb.RenewRequest, at []int, out []*pb.Renewal) {
 	m := &pb.RenewAllRequest{}
 	for _, i := range at {
 		m.Renewals = append(m.Renewals, renewals[i])

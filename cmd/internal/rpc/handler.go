@@ -124,28 +124,46 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 			}
 		}()
 		free := 512 // bytes, in the request's own room; gRPC does not tell how many come
-		hr.Body = body{hr.Body, func(n int) (err error) {
+		data, err := readBody(hr.Body, func(n int) (err error) {
 			if free -= n; free < 0 {
 				more := max(-free, 4<<10)
 				free += more
 				err = r.s.Reserve(server.CallerOf(hr.Context()), int64(more)*decoded)
 			}
 			return errorInterceptor{r}.translate(hr.Context(), hr.URL.Path, err)
-		}}
+		})
+		hr.Body = body{bytes.NewReader(data), err, hr.Body}
 		next.ServeHTTP(w, hr.WithContext(context.WithValue(hr.Context(), callKey{}, &q)))
 	})
 }
 
-// body takes room for the bytes that are read.
+// body is a request that has come. Buffers of connect may have megabytes,
+// and a slow client would hold one.
 type body struct {
-	io.ReadCloser
-	take func(n int) error
+	data *bytes.Reader
+	err  error // after the data
+	io.Closer
 }
 
 // Read implements [io.Reader].
 func (b body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	return n, cmp.Or(b.take(n), err)
+	n, err := b.data.Read(p)
+	if err != nil {
+		err = b.err
+	}
+	return n, err
+}
+
+// readBody reads a request, up to a byte more than is allowed, and what
+// ended it. It takes room for the bytes as they come.
+func readBody(r io.Reader, take func(n int) error) (data []byte, err error) {
+	for data = make([]byte, 0, 512); err == nil && len(data) <= maxRequest; {
+		data = slices.Grow(data, 1)
+		var n int
+		n, err = r.Read(data[len(data):cap(data)])
+		data, err = data[:len(data)+n], cmp.Or(take(n), err)
+	}
+	return data, cmp.Or(err, io.EOF)
 }
 
 // errorInterceptor turns errors of the service into errors of the wire,
@@ -207,8 +225,12 @@ func (c codec) Name() string { return c.name }
 // Marshal implements [connect.Codec].
 func (c codec) Marshal(m any) ([]byte, error) { return c.MarshalAppend(nil, m) }
 
-// MarshalAppend lets connect use its buffers again.
+// MarshalAppend lets connect use its buffers again, but no large one for a
+// small answer that a slow client holds.
 func (c codec) MarshalAppend(b []byte, m any) ([]byte, error) {
+	if cap(b) > 4<<10 {
+		b = nil
+	}
 	if c.name == "proto" {
 		return proto.MarshalOptions{}.MarshalAppend(b, m.(proto.Message))
 	}

@@ -64,9 +64,7 @@ func put(res *pb.NextResponse) func([]snowfence.ID) {
 	}
 }
 
-func (r ids) Stream(
-	ctx context.Context, m *pb.StreamRequest, out *connect.ServerStream[pb.NextResponse],
-) error {
+func (r ids) Stream(ctx context.Context, m *pb.StreamRequest, out *connect.ServerStream[pb.NextResponse]) error {
 	res := &pb.NextResponse{}
 	fill, o := put(res), orderOf(ctx, m.Namespace, cmp.Or(m.Batch, 1000), m.Tag)
 	return r.s.IDs.Stream(ctx, server.CallerOf(ctx), o, m.Count, func(ids []snowfence.ID) error {

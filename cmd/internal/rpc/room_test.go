@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -67,4 +68,36 @@ func TestRequestsHaveRoom(t *testing.T) {
 		w.service.Ended(&others)
 	}
 	noError(t, w.service.Reserve(&others, server.MostRoom)) // all was given back
+}
+
+// offered notes how much room its reader has, and is JSON of no request.
+type offered struct{ most int }
+
+func (o *offered) Read(p []byte) (int, error) {
+	o.most = max(o.most, len(p))
+	return copy(p, "{}"), io.EOF
+}
+
+// A small request that came slowly, or a small answer that was taken
+// slowly, held the buffer of a large one before.
+func TestSlowClientsHoldNoLargeBuffer(t *testing.T) {
+	w, mux := start(t), http.NewServeMux()
+	Mount(mux, w.service, func(*http.Request) (*server.Identity, error) { return w.who.Load(), nil }, plain)
+	ask := func(body io.Reader) {
+		r := httptest.NewRequest(http.MethodPost, "/snowfence.v1.LeaseService/RenewAll", body)
+		r.Header.Set("Content-Type", "application/json")
+		mux.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	small := new(offered)
+	for range 20 {
+		ask(strings.NewReader("{" + strings.Repeat(" ", 1<<20) + "}"))
+		ask(small)
+	}
+	if small.most == 0 || small.most > 4<<10 {
+		t.Errorf("a small request was read into %d bytes", small.most)
+	}
+	answer := must(codec{"json"}.MarshalAppend(make([]byte, 0, 1<<20), &pb.NextResponse{Ids: []int64{1}}))
+	if len(answer) == 0 || cap(answer) > 4<<10 {
+		t.Errorf("%d bytes of an answer are in a buffer of %d", len(answer), cap(answer))
+	}
 }
