@@ -202,7 +202,7 @@ func TestNodeOnRefusesOtherLayouts(t *testing.T) {
 func TestManyNodesAreBounded(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() {
-		n = 50_000
+		n = 10_000
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
