@@ -20,9 +20,7 @@ func TestZeroSecret(t *testing.T) {
 	rotated := must(ParseLayout("key=2,time=41,node=6,seq=12,cipher=ff1"))
 	_, first := NewScheme(rotated, &none, GenerateSecret())
 	_, last := NewScheme(rotated, GenerateSecret(), &none)
-	for name, err := range map[string]error{
-		"sparx": sparx, "first of two": first, "last of two": last,
-	} {
+	for name, err := range map[string]error{"sparx": sparx, "first of two": first, "last of two": last} {
 		if !errors.Is(err, ErrKey) || !strings.Contains(err.Error(), "empty") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -16,9 +16,7 @@ import (
 
 // pinnedModules pin one version of the root; no other module imports their
 // packages.
-var pinnedModules = map[string]bool{
-	"cmd": true, "lab": true, "test": true, "internal/audit": true,
-}
+var pinnedModules = map[string]bool{"cmd": true, "lab": true, "test": true, "internal/audit": true}
 
 // Go lets every module below our path import our internal packages. These
 // promise no compatibility, so a newer root would break an older store:

@@ -316,9 +316,7 @@ func (c *scene) play(t *testing.T) []sceneStep {
 			f.grant.Store(&snowfence.Grant{})
 			f.seal()
 		case step.Until != "":
-			gr := snowfence.Grant{
-				Node: number(step.Node), From: number(step.From), Until: number(step.Until),
-			}
+			gr := snowfence.Grant{Node: number(step.Node), From: number(step.From), Until: number(step.Until)}
 			// With the same first tick the generator goes on with its
 			// grant while it lasts.
 			if g != nil && gr.From != f.grant.Load().From {

@@ -56,9 +56,7 @@ func TestHints(t *testing.T) {
 		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}})
 		says(err, "as Options.Within asks: make more leasable, or ask for others")
 		must(scope.Namespaces(st).Change(t.Context(), "orders",
-			nil, &scope.NamespaceOptions{
-				Nodes: snowfence.NodeRange{From: 1, Until: 4}, Unused: time.Now(),
-			}))
+			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 4}, Unused: time.Now()}))
 		works(open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}}))
 		works(open(nil)) // more are leasable, and Within is widened
 		noError(t, holder.Close())

@@ -35,9 +35,7 @@ func newTicketWorld(t *testing.T) *ticketWorld {
 
 func (w *ticketWorld) options() *Options {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	return &Options{
-		TTL: 10 * time.Second, Label: "remote", Time: func() (time.Time, time.Duration) { return now, 0 },
-	}
+	return &Options{TTL: 10 * time.Second, Label: "remote", Time: func() (time.Time, time.Duration) { return now, 0 }}
 }
 
 func (w *ticketWorld) acquire() ticket.Claims {

@@ -42,9 +42,7 @@ const (
 // Acquire implements [wire.Server]. It asks one server, because a copy of
 // this process that goes on with the same attempt would get the same lease.
 // The next call goes to another server.
-func (s *tickets) Acquire(
-	ctx context.Context, namespace string, r wire.Request,
-) (wire.Lease, error) {
+func (s *tickets) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
 	req := &pb.AcquireRequest{
 		Namespace: namespace, Label: r.Label, Ttl: durationpb.New(r.TTL), Node: r.Node, Guard: r.Guard,
 		Nodes: uint32(r.Nodes), Attempt: r.Attempt, Earlier: r.Earlier, Lost: r.Lost, Free: r.Free, Prefer: r.Prefer,
@@ -67,9 +65,7 @@ func (s *tickets) Acquire(
 
 // Renew implements [wire.Server]. Renewals that come while others are under
 // way share a request.
-func (s *tickets) Renew(
-	ctx context.Context, ticket wire.Ticket, attempt string, earlier []string,
-) (wire.Lease, error) {
+func (s *tickets) Renew(ctx context.Context, ticket wire.Ticket, attempt string, earlier []string) (wire.Lease, error) {
 	r := &renewal{
 		req:  &pb.RenewRequest{Ticket: ticket, Attempt: attempt, Earlier: earlier},
 		done: make(chan struct{}),

@@ -17,9 +17,7 @@ func TestShow(t *testing.T) {
 	show := func(next, left int64, deleted, back bool) {
 		t.Helper()
 		i, err := Show(t.Context(), st, name)
-		want := Info{
-			Name: name, Definition: i.Definition, Next: next, Left: left, Deleted: deleted, RolledBack: back,
-		}
+		want := Info{Name: name, Definition: i.Definition, Next: next, Left: left, Deleted: deleted, RolledBack: back}
 		if err != nil || i != want {
 			t.Errorf("%+v, %v, want %+v", i, err, want)
 		}

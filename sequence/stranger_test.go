@@ -201,9 +201,7 @@ func TestConfirmationCountsRangesOfBefore(t *testing.T) {
 	for _, most := range []int64{2000, 10} {
 		noError(t, Update(t.Context(), st, name, Changes{MinRange: 10, MaxRange: most}))
 	}
-	st.put(t, store.Record{
-		Key: keyOf(name), Nonce: "back", Revision: 1, Generation: 1, Data: st.record(t, name).Data,
-	})
+	st.put(t, store.Record{Key: keyOf(name), Nonce: "back", Revision: 1, Generation: 1, Data: st.record(t, name).Data})
 	confirm(t, st, Confirmation{Used: new(int64(1)), Programs: 1})
 	if i, err := Show(t.Context(), st, name); err != nil || i.Next != 10_002 {
 		t.Errorf("next is %d, %v, and a program may hold twice 5,000 numbers beside 1", i.Next, err)

@@ -71,9 +71,7 @@ const mysqlAdd = "UPDATE snowfence_lease SET nonce = CONCAT(?, '.', revision + 1
 
 // addMySQL reads the rest of the record with the probe: it may be of a
 // later write. Then the nonce is none that a record has.
-func addMySQL(
-	ctx context.Context, c querier, v view, a store.Addition,
-) (r store.Record, info serverInfo, err error) {
+func addMySQL(ctx context.Context, c querier, v view, a store.Addition) (r store.Record, info serverInfo, err error) {
 	mark, err := v.mark(ctx, c)
 	if err != nil {
 		return r, info, err
@@ -109,9 +107,7 @@ const sqliteAdd = "UPDATE OR IGNORE snowfence_lease SET nonce = ? || '.' || (rev
 	" seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1" +
 	" WHERE namespace = ? AND node = ? AND generation = ? RETURNING " + columns + ", seq, " + sqliteID
 
-func addSQLite(
-	ctx context.Context, c querier, v view, a store.Addition,
-) (r store.Record, info serverInfo, err error) {
+func addSQLite(ctx context.Context, c querier, v view, a store.Addition) (r store.Record, info serverInfo, err error) {
 	if !v.known {
 		return r, v.lastInfo, nil
 	}

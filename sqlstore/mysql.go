@@ -194,9 +194,7 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 // mysqlSwap tells the triggers that its rows are a swap, and leaves the
 // connection as it was: rows that the owner puts back later have to be
 // noticed.
-func mysqlSwap(
-	ctx context.Context, c querier, v view, b *batch,
-) (info serverInfo, err error) {
+func mysqlSwap(ctx context.Context, c querier, v view, b *batch) (info serverInfo, err error) {
 	if slices.ContainsFunc(b.writes, func(w store.Write) bool { return w.Old == "" }) {
 		if _, err := c.ExecContext(ctx, "SET @snowfence_swap = 1"); err != nil {
 			return info, err

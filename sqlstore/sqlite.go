@@ -194,9 +194,7 @@ var sqliteUpdateOne = strings.NewReplacer(
 // would hide it. It counts its writes, and remembers namespaces and
 // sequences: a name that is made again after its rows are gone gives the
 // data another identity.
-func sqliteSwap(
-	ctx context.Context, c querier, v view, b *batch,
-) (info serverInfo, err error) {
+func sqliteSwap(ctx context.Context, c querier, v view, b *batch) (info serverInfo, err error) {
 	if v.known && len(b.writes) == 1 && b.writes[0].Old != "" && b.writes[0].New.Node >= 0 {
 		if done, err := sqliteSwapOne(ctx, c, v, b.writes[0]); done || err != nil {
 			return info, err

@@ -24,9 +24,7 @@ func ExampleSettings_ec2() {
 	service := metadata() // "http://169.254.169.254" on an instance
 	defer service.Close()
 
-	sf, err := sonyflake.New(sonyflake.Settings{
-		MachineID: func() (int, error) { return instanceAddress(service.URL) },
-	})
+	sf, err := sonyflake.New(sonyflake.Settings{MachineID: func() (int, error) { return instanceAddress(service.URL) }})
 	if err != nil {
 		fmt.Println(err)
 		return

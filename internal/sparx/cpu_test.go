@@ -22,9 +22,7 @@ func TestEveryPathIsTested(t *testing.T) {
 	if !found || len(flags) == 0 {
 		t.Fatal("no flags in /proc/cpuinfo")
 	}
-	for path, needs := range map[Path][]string{
-		AVX512: {"avx512f", "avx512bw", "avx512vbmi", "avx512_vbmi2"},
-	} {
+	for path, needs := range map[Path][]string{AVX512: {"avx512f", "avx512bw", "avx512vbmi", "avx512_vbmi2"}} {
 		want := true
 		for _, flag := range needs {
 			want = want && slices.Contains(flags, flag)

@@ -42,14 +42,10 @@ func newCounting(chance *rand.Rand) *scenario {
 	sc.nature = time.Duration(1+chance.Int64N(3)) * sc.ttl / 2
 	sc.unsafe = chance.IntN(4) == 0
 	sc.drawFaults(chance)
-	for _, f := range []Fault{
-		faultRelease, faultVeto, faultChange, faultDelete, faultConfirm, faultCut,
-	} {
+	for _, f := range []Fault{faultRelease, faultVeto, faultChange, faultDelete, faultConfirm, faultCut} {
 		sc.rates[f] = 0
 	}
-	for f, r := range map[Fault]int{
-		faultMoved: 40, faultPromoted: 30, faultAlter: 60, faultEnd: 30, faultAdmit: 150,
-	} {
+	for f, r := range map[Fault]int{faultMoved: 40, faultPromoted: 30, faultAlter: 60, faultEnd: 30, faultAdmit: 150} {
 		sc.rates[f] = r
 	}
 	return sc

@@ -135,9 +135,7 @@ func (p *process) useSequences() {
 // takerOf returns the layer between a sequence of the process and its
 // store.
 func (p *process) takerOf(c *counter) *taker {
-	t := &taker{
-		Store: link{p: p}, p: p, c: c, seen: map[int64]sight{}, highest: order{}, most: order{},
-	}
+	t := &taker{Store: link{p: p}, p: p, c: c, seen: map[int64]sight{}, highest: order{}, most: order{}}
 	p.takers = append(p.takers, t)
 	return t
 }

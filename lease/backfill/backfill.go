@@ -63,9 +63,7 @@ type witnessed struct {
 // reserved numbers. An ID has the second of its time. Within a second, IDs
 // use the ticks in order, from the first one on. With ticks of 1 ms, a node
 // has 1000 IDs for each second with the number 0, and 5000 with 0 to 4.
-func Open(
-	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, node int64,
-) (*Backfill, error) {
+func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, node int64) (*Backfill, error) {
 	if err := fault.Check(st, namespace, s); err != nil {
 		return nil, err
 	}

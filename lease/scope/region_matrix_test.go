@@ -292,9 +292,7 @@ func (m *matrix) print(node int64, again bool) error {
 	if err != nil {
 		return err
 	}
-	b := &database{
-		region, newScheme(m.t, region.Layout.String()), after, time.Duration(m.r.IntN(58)-29) * time.Second,
-	}
+	b := &database{region, newScheme(m.t, region.Layout.String()), after, time.Duration(m.r.IntN(58)-29) * time.Second}
 	if !again {
 		m.bases = append(m.bases, b)
 		return nil
@@ -361,9 +359,7 @@ func TestMatrixOfFeatures(t *testing.T) {
 			t.Errorf("%s was done %d times", name, done[name])
 		}
 	}
-	for _, who := range []string{
-		scope.OwnerLeases, "functions", "backfill", "others",
-	} {
+	for _, who := range []string{scope.OwnerLeases, "functions", "backfill", "others"} {
 		if made[who] < 10 {
 			t.Errorf("%s made %d IDs", who, made[who])
 		}

@@ -24,9 +24,7 @@ func TestRestored(t *testing.T) {
 			node := int64(3)
 			st, s := store.NewMemory(), newScheme(t, "time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 			op := scope.Namespaces(st)
-			must(op.Create(t.Context(), "default", s, &scope.NamespaceOptions{
-				MaxTTL: time.Minute, MaxSkew: skew,
-			}))
+			must(op.Create(t.Context(), "default", s, &scope.NamespaceOptions{MaxTTL: time.Minute, MaxSkew: skew}))
 			first, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node})
 			if err == nil {
 				err = first.Close()

@@ -64,9 +64,7 @@ func TestNodesAsText(t *testing.T) {
 			t.Errorf("%q of %d does not sort before %q of %d", store.NodeText(ns[i-1]), ns[i-1], text, n)
 		}
 	}
-	for _, bad := range []string{
-		"", "x", "5", "+000000000000005", "800000000000000A", "08000000000000005",
-	} {
+	for _, bad := range []string{"", "x", "5", "+000000000000005", "800000000000000A", "08000000000000005"} {
 		tests.Fails(t, tests.ErrOf(store.ParseNodeText(bad)), "%q is read as node", bad)
 	}
 }

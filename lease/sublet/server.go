@@ -180,9 +180,7 @@ func (s *Server) wanted(r wire.Request) func(node int64) bool {
 }
 
 // Renew implements [wire.Server].
-func (s *Server) Renew(
-	_ context.Context, b wire.Ticket, attempt string, earlier []string,
-) (none wire.Lease, _ error) {
+func (s *Server) Renew(_ context.Context, b wire.Ticket, attempt string, earlier []string) (none wire.Lease, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, err := s.read(b)

@@ -232,9 +232,7 @@ func (r *router) Acquire(ctx context.Context, name string, q wire.Request) (a wi
 	return a, err
 }
 
-func (r *router) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (
-	a wire.Lease, err error,
-) {
+func (r *router) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (a wire.Lease, err error) {
 	err = lease.ErrElsewhere
 	for _, s := range r.lessors() {
 		if a, err = s.Renew(ctx, t, attempt, earlier); !errors.Is(err, lease.ErrElsewhere) {

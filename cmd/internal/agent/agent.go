@@ -36,9 +36,7 @@ const least = 16
 
 // New returns an agent for a namespace of other servers. It changes the
 // settings c so that a server over the agent's Store hands out its units.
-func New(
-	ctx context.Context, c *serve.Config, from wire.Server, name string, ns remote.Namespace,
-) (*Agent, error) {
+func New(ctx context.Context, c *serve.Config, from wire.Server, name string, ns remote.Namespace) (*Agent, error) {
 	a := &Agent{
 		source: source{from, name, make(chan error, 1)}, ttl: ns.MaxTTL, logger: c.Logger,
 		label: cmp.Or(c.Label, server.LabelOf("agent")),

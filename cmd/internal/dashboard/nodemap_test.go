@@ -128,9 +128,7 @@ func TestUnitsFillTheirSquares(t *testing.T) {
 		record(l, 12, now, 15*time.Second, "b"))
 	look.ownUnits = map[int64]bool{12: true}
 	look.paintCells()
-	want := []byte{
-		cellNever, cellHeld, cellHeld, cellHeld, cellHeld, cellOwn, cellOwn, cellOwn, cellOwn, cellNever,
-	}
+	want := []byte{cellNever, cellHeld, cellHeld, cellHeld, cellHeld, cellOwn, cellOwn, cellOwn, cellOwn, cellNever}
 	if !slices.Equal(look.cells[7:17], want) || look.counts[cellHeld] != 4 || look.counts[cellOwn] != 4 ||
 		look.counts[cellNever] != 1016 {
 		t.Errorf("%v, want %v; %v", look.cells[7:17], want, look.counts)

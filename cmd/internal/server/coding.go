@@ -80,9 +80,7 @@ const maxRanges = 1 << 12
 // Ranges returns the half-open ranges of IDs of a span of time: one, or one
 // for each value of the fields above the time. several reports whether the
 // layout has such fields; within fixes some of them.
-func (sp *Coding) Ranges(
-	from, to time.Time, within map[string]int64,
-) (list []*pb.IDRange, several bool, err error) {
+func (sp *Coding) Ranges(from, to time.Time, within map[string]int64) (list []*pb.IDRange, several bool, err error) {
 	s := sp.Scheme()
 	several = !s.Encrypted() && sp.layout.Fields[0].Name != snowfence.FieldTime
 	if !several && len(within) == 0 {

@@ -87,9 +87,7 @@ func (s *IDs) Backfill(ctx context.Context, c *Caller, o Order, at time.Time, no
 // It calls use with one piece after the other: at most as many IDs as the
 // order has, and as many as the rate of the caller lets through. The layout
 // and the rights may change in between.
-func (s *IDs) Stream(
-	ctx context.Context, c *Caller, o Order, total uint64, use func([]snowfence.ID) error,
-) error {
+func (s *IDs) Stream(ctx context.Context, c *Caller, o Order, total uint64, use func([]snowfence.ID) error) error {
 	if _, err := s.Admit(ctx, c, o, 0); err != nil { // its pieces count
 		return err
 	}

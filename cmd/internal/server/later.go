@@ -80,8 +80,6 @@ func (a absent) List(context.Context, string, snowfence.NodeRange, int) ([]store
 	return nil, store.Reply{}, a.why
 }
 
-func (a absent) Swap(
-	_ context.Context, writes []store.Write, _ ...store.Key,
-) ([]error, []store.Record, store.Reply) {
+func (a absent) Swap(_ context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
 	return slices.Repeat([]error{a.why}, len(writes)), nil, store.Reply{}
 }

@@ -127,9 +127,7 @@ func (s *Leases) acquireNode(ctx context.Context, namespace string, r wire.Reque
 
 // NodesWith returns the nodes of a namespace with the given numbers in
 // their highest parts.
-func (s *Leases) NodesWith(
-	ctx context.Context, namespace string, parts map[string]int64,
-) (snowfence.NodeRange, error) {
+func (s *Leases) NodesWith(ctx context.Context, namespace string, parts map[string]int64) (snowfence.NodeRange, error) {
 	r, _, err := withSpace(ctx, s.spaces, namespace, func(_ context.Context, sp *Space) (snowfence.NodeRange, error) {
 		r, err := sp.Scheme().NodesWith(parts)
 		if err != nil {

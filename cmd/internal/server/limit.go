@@ -71,9 +71,7 @@ func (id *Identity) beyondLimit(limit int, namespace string) error {
 }
 
 // checkRoom returns why a caller may not take the nodes that it asks for.
-func (s *Leases) checkRoom(
-	ctx context.Context, id *Identity, limit int, namespace string, r wire.Request,
-) error {
+func (s *Leases) checkRoom(ctx context.Context, id *Identity, limit int, namespace string, r wire.Request) error {
 	sp, err := s.spaces.Find(ctx, namespace)
 	switch {
 	case err != nil:
@@ -140,9 +138,7 @@ func (s *Leases) keepLate(ctx context.Context, id *Identity, limit int, sp *Spac
 
 // keepWithin takes a ticket back if it is beyond the limit of a caller.
 // used is the tick after those that may have been used.
-func (s *Leases) keepWithin(
-	ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64,
-) error {
+func (s *Leases) keepWithin(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64) error {
 	return s.takeBackTicket(ctx, sp, l, used, func(ctx context.Context) error {
 		return s.checkHeld(ctx, id, limit, sp, l)
 	})

@@ -44,9 +44,7 @@ func newSequences(c *Core) *Sequences {
 // then. They count as n for the caller's rate. texts is how many of them
 // the answer has as texts at a time. Their room is reserved before any is
 // taken, because a refusal would lose them.
-func (s *Sequences) Take(
-	ctx context.Context, c *Caller, name string, period, n, texts int64,
-) (Numbers, error) {
+func (s *Sequences) Take(ctx context.Context, c *Caller, name string, period, n, texts int64) (Numbers, error) {
 	if err := CheckNumbers(n); err != nil {
 		return Numbers{}, err
 	}

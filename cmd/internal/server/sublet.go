@@ -34,9 +34,7 @@ func (n nodeStore) Acquire(ctx context.Context, namespace string, r wire.Request
 
 // openUnit leases a unit for subleases, for as long as the namespace
 // allows: holders have two thirds of that.
-func (sp *Space) openUnit(
-	ctx context.Context, within snowfence.NodeRange, life string,
-) (*sublet.Server, error) {
+func (sp *Space) openUnit(ctx context.Context, within snowfence.NodeRange, life string) (*sublet.Server, error) {
 	s := sp.core
 	if s.opts.Unit != nil {
 		return s.opts.Unit(ctx, within, life)

@@ -18,9 +18,7 @@ func TestLeaseOfAnEarlierLayout(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	floor := l.TickOf(now.Add(-time.Minute))
 	ns := scope.Namespace{Terms: scope.Terms{Layout: l, Since: 2, Floor: floor}}
-	r := store.Record{
-		Generation: 1, Nonce: "n", Holder: "h", Until: l.TickOf(now.Add(time.Hour)),
-	}
+	r := store.Record{Generation: 1, Nonce: "n", Holder: "h", Until: l.TickOf(now.Add(time.Hour))}
 	if got := Lease(r, ns, l, now); got.Held || got.Until != floor {
 		t.Errorf("%v", got)
 	}

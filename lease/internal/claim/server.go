@@ -62,9 +62,7 @@ func (v server) Acquire(ctx context.Context, namespace string, r wire.Request) (
 }
 
 // Renew implements [wire.Server].
-func (v server) Renew(
-	ctx context.Context, b wire.Ticket, attempt string, earlier []string,
-) (none wire.Lease, _ error) {
+func (v server) Renew(ctx context.Context, b wire.Ticket, attempt string, earlier []string) (none wire.Lease, _ error) {
 	t, err := ofStore(b)
 	if err == nil {
 		err = CheckAttempt(attempt)

@@ -37,9 +37,7 @@ func (s *told) Heads(context.Context) ([]store.Record, store.Reply, error) {
 	return nil, toldReply, s.err
 }
 
-func (s *told) Swap(
-	_ context.Context, writes []store.Write, then ...store.Key,
-) ([]error, []store.Record, store.Reply) {
+func (s *told) Swap(_ context.Context, writes []store.Write, then ...store.Key) ([]error, []store.Record, store.Reply) {
 	var rs []store.Record
 	for _, k := range then {
 		rs = append(rs, store.Record{Key: k, From: 7})

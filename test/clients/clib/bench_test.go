@@ -44,9 +44,7 @@ func TestTwoGoLibraries(t *testing.T) {
 
 // besides are what a figure is compared with, by name. lab/bench/table has
 // the titles and targets.
-var besides = map[string]string{
-	"ring": "bare", "next": "bare", "fill": "go-fill",
-}
+var besides = map[string]string{"ring": "bare", "next": "bare", "fill": "go-fill"}
 
 // BenchmarkLanguages prints what an ID costs in C, beside what it is
 // compared with: go test ./clib -run '^$' -bench Languages -benchtime 1x

@@ -41,9 +41,7 @@ func Start(t testing.TB, to string, requests, replies Hook) *Relay {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	r := &Relay{
-		Address: l.Addr().String(), requests: requests, replies: replies, to: to, open: map[*Conn]bool{},
-	}
+	r := &Relay{Address: l.Addr().String(), requests: requests, replies: replies, to: to, open: map[*Conn]bool{}}
 	t.Cleanup(func() {
 		_ = l.Close() // ends the loop
 		r.Turn("")

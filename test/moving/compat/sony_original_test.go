@@ -49,9 +49,7 @@ func TestSonyflakeOwnTests(t *testing.T) {
 	)
 	original{
 		module: "github.com/sony/sonyflake/v2", layer: "sonyflake",
-		files: map[string]string{
-			"sonyflake/address.go": sonyAddress, "sonyflake/original_glue_test.go": sonyGlue,
-		},
+		files: map[string]string{"sonyflake/address.go": sonyAddress, "sonyflake/original_glue_test.go": sonyGlue},
 		out: map[string]string{
 			"TestNextID_ReturnsError": moves, "pseudoSleep": moves,
 			"TestPrivateIPv4": calls, "TestLower16BitPrivateIP": calls,
@@ -61,9 +59,7 @@ func TestSonyflakeOwnTests(t *testing.T) {
 	}.run(t)
 	original{
 		module: "github.com/sony/sonyflake", layer: "sonyflake/v1",
-		files: map[string]string{
-			"sonyflake/address.go": sonyAddress, "sonyflake/v1/original_glue_test.go": sonyGlueV1,
-		},
+		files: map[string]string{"sonyflake/address.go": sonyAddress, "sonyflake/v1/original_glue_test.go": sonyGlueV1},
 		out: map[string]string{
 			"TestNextIDError": moves, "pseudoSleep": moves,
 			"TestPrivateIPv4": calls, "TestLower16BitPrivateIP": calls,

@@ -47,9 +47,7 @@ func kinds() ([]kind, error) {
 	number := func(s *snowfence.Scheme, node func(writer int) int64) func(time.Time, int, uint64) string {
 		return func(made time.Time, writer int, n uint64) string {
 			l := s.Layout()
-			id, err := s.Compose(snowfence.Parts{
-				Tick: l.TickOf(made), Node: node(writer), Sequence: int64(n) & l.Last,
-			})
+			id, err := s.Compose(snowfence.Parts{Tick: l.TickOf(made), Node: node(writer), Sequence: int64(n) & l.Last})
 			if err != nil {
 				panic(err) // a row before the epoch
 			}

@@ -86,9 +86,7 @@ var faults = []fault{
 		name: "the store refuses requests, because it gets too many", fits: hasGate, stops: true, words: throttled,
 		begin: busy(1),
 	},
-	{
-		name: "the store refuses every fifth request", fits: hasGate, words: throttled, begin: busy(5),
-	},
+	{name: "the store refuses every fifth request", fits: hasGate, words: throttled, begin: busy(5)},
 	{
 		// a client that dials again until its time is up says that
 		name: "partition: connections are refused", fits: hasLink, stops: true,
