@@ -123,8 +123,8 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 				r.s.Answered(server.RPC, 1, time.Since(began), about)
 			}
 		}()
-		free := 512 // bytes, in the request's own room; gRPC does not tell how many come
-		data, err := readBody(hr.Body, func(n int) (err error) {
+		free := len(q.body.small) // in the request's own room; gRPC does not tell how many come
+		q.body.receive(hr.Body, func(n int) (err error) {
 			if free -= n; free < 0 {
 				more := max(-free, 4<<10)
 				free += more
@@ -132,7 +132,7 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 			}
 			return errorInterceptor{r}.translate(hr.Context(), hr.URL.Path, err)
 		})
-		hr.Body = body{bytes.NewReader(data), err, hr.Body}
+		hr.Body = &q.body
 		next.ServeHTTP(w, hr.WithContext(context.WithValue(hr.Context(), callKey{}, &q)))
 	})
 }
@@ -140,30 +140,32 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 // body is a request that has come. Buffers of connect may have megabytes,
 // and a slow client would hold one.
 type body struct {
-	data *bytes.Reader
-	err  error // after the data
+	small [512]byte // most requests fit into it
+	data  bytes.Reader
+	err   error // after the data
 	io.Closer
 }
 
+// receive reads a request, up to a byte more than is allowed. It takes room
+// for the bytes as they come.
+func (b *body) receive(r io.ReadCloser, take func(n int) error) {
+	data := b.small[:0]
+	for b.err == nil && len(data) <= maxRequest {
+		data = slices.Grow(data, 1)
+		n, err := r.Read(data[len(data):cap(data)])
+		data, b.err = data[:len(data)+n], cmp.Or(take(n), err)
+	}
+	b.data.Reset(data)
+	b.err, b.Closer = cmp.Or(b.err, io.EOF), r
+}
+
 // Read implements [io.Reader].
-func (b body) Read(p []byte) (int, error) {
+func (b *body) Read(p []byte) (int, error) {
 	n, err := b.data.Read(p)
 	if err != nil {
 		err = b.err
 	}
 	return n, err
-}
-
-// readBody reads a request, up to a byte more than is allowed, and what
-// ended it. It takes room for the bytes as they come.
-func readBody(r io.Reader, take func(n int) error) (data []byte, err error) {
-	for data = make([]byte, 0, 512); err == nil && len(data) <= maxRequest; {
-		data = slices.Grow(data, 1)
-		var n int
-		n, err = r.Read(data[len(data):cap(data)])
-		data, err = data[:len(data)+n], cmp.Or(take(n), err)
-	}
-	return data, cmp.Or(err, io.EOF)
 }
 
 // errorInterceptor turns errors of the service into errors of the wire,
@@ -228,7 +230,7 @@ func (c codec) Marshal(m any) ([]byte, error) { return c.MarshalAppend(nil, m) }
 // MarshalAppend lets connect use its buffers again, but no large one for a
 // small answer that a slow client holds.
 func (c codec) MarshalAppend(b []byte, m any) ([]byte, error) {
-	if cap(b) > 4<<10 {
+	if cap(b) > server.RequestRoom {
 		b = nil
 	}
 	if c.name == "proto" {

@@ -97,7 +97,7 @@ func TestSlowClientsHoldNoLargeBuffer(t *testing.T) {
 		t.Errorf("a small request was read into %d bytes", small.most)
 	}
 	answer := must(codec{"json"}.MarshalAppend(make([]byte, 0, 1<<20), &pb.NextResponse{Ids: []int64{1}}))
-	if len(answer) == 0 || cap(answer) > 4<<10 {
+	if len(answer) == 0 || cap(answer) > server.RequestRoom {
 		t.Errorf("%d bytes of an answer are in a buffer of %d", len(answer), cap(answer))
 	}
 }

@@ -32,6 +32,7 @@ type callKey struct{}
 type call struct {
 	unary bool
 	text  bool // the answer is JSON
+	body  body
 }
 
 // authorize checks the caller's right in a namespace; its default name is
