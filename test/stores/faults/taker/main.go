@@ -57,7 +57,7 @@ func each(ctx context.Context, next func(ctx context.Context) (int64, error)) {
 		one, cancel := context.WithTimeout(ctx, patience)
 		n, err := next(one)
 		cancel()
-		pause := 2 * time.Millisecond
+		pause := 10 * time.Millisecond
 		if ended := time.Now().UnixMicro(); err == nil {
 			fmt.Printf("n %d %d %d\n", ended, began, n)
 		} else {
