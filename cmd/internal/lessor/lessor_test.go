@@ -196,6 +196,9 @@ func TestRepeatsCountOnce(t *testing.T) {
 		}
 		noError(t, r.Release(t.Context(), c.Ticket, c.Grant.From))
 		counted("none", 0)
+		time.Sleep(time.Second)
+		noError(t, r.Release(t.Context(), c.Ticket, c.Grant.From)) // after a look, which forgot it
+		counted("none, and no fewer", 0)
 	})
 }
 

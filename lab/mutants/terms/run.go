@@ -83,7 +83,7 @@ func (b *Built) runTests(pkg string, limit time.Duration, chosen int, seen strin
 // tests.
 var about = map[string]string{
 	stalled:    "^TestStalled", // the others play all schedules
-	forwarding: "^(TestRenewalsArePassedOn|TestAnswersOfAnotherServer|TestAPeerHasItsKey)$",
+	forwarding: "^(TestRenewalsArePassedOn|TestAnswersOfAnotherServer|TestAPeerHasItsKey|TestCallersMakeNoServerAway)$",
 }
 
 // simulated are the seeds for each mutant that no test notices.
