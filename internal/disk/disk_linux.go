@@ -1,14 +1,13 @@
 package disk
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 )
-
-const fuseMagic = 0x65735546
 
 // Network returns the kind of the network file system that a path is on, or
 // "".
@@ -17,11 +16,7 @@ func Network(path string) (string, error) {
 	if err := syscall.Statfs(path, &fs); err != nil {
 		return "", fmt.Errorf("asking for the file system of %s: %w", path, err)
 	}
-	name := remote(int64(fs.Type))
-	if name == "" && uint32(fs.Type) == fuseMagic {
-		name = remoteFuse(path)
-	}
-	return name, nil
+	return cmp.Or(remote(int64(fs.Type)), remoteType(Kind(path))), nil
 }
 
 // remote returns the name of a file system that machines may share, by its
@@ -58,16 +53,13 @@ func remote(magic int64) string {
 	return ""
 }
 
-// remoteFuse returns the type of a FUSE file system that is known to be
-// remote. Others, such as encrypted disks, are local.
-func remoteFuse(path string) string {
-	if abs, err := filepath.EvalSymlinks(path); err == nil {
-		path = abs
-	}
-	_, kind := mountOf(mountTable(), path)
+// remoteType returns the type of a mount that machines may share. FUSE has
+// one magic number for these and for local disks.
+func remoteType(kind string) string {
 	for _, known := range []string{
 		"sshfs", "s3fs", "rclone", "gluster", "ceph", "gcsfuse", "goofys",
 		"mountpoint-s3", "juicefs", "davfs", "blobfuse", "curlftpfs", "moosefs", "lizardfs",
+		"virtiofs", "fakeowner", "grpcfuse", "osxfs", "vmhgfs", // a host and its virtual machines
 	} {
 		if strings.Contains(kind, known) {
 			return kind

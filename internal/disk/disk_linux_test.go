@@ -11,10 +11,18 @@ func TestRemoteFileSystems(t *testing.T) {
 		// 0xff534d42 where the field is 32 bits wide
 		-0xacb2be: "SMB/CIFS",
 		// ext4, XFS, Btrfs, tmpfs, overlay
-		0xef53: "", 0x58465342: "", 0x9123683e: "", 0x01021994: "", 0x794c7630: "", fuseMagic: "", 0: "",
+		0xef53: "", 0x58465342: "", 0x9123683e: "", 0x01021994: "", 0x794c7630: "", 0x65735546: "", 0: "",
 	} {
 		if got := remote(magic); got != want {
 			t.Errorf("magic %#x is taken for %q, want %q", magic, got, want)
+		}
+	}
+	for kind, want := range map[string]bool{
+		"virtiofs": true, "fakeowner": true, "fuse.grpcfuse": true, "fuse.osxfs": true, "fuse.vmhgfs-fuse": true,
+		"fuse.sshfs": true, "": false, "ext4": false, "fuseblk": false, "fuse.gocryptfs": false,
+	} {
+		if got := remoteType(kind); got != "" != want {
+			t.Errorf("the type %q is taken for %q", kind, got)
 		}
 	}
 	if kind, err := Network(t.TempDir()); kind != "" || err != nil {
