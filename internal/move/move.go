@@ -119,6 +119,12 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 		return m, fmt.Errorf("%s: %w", from.Name, incomplete{})
 	case m.reserved, m.opened, open && (m.target.Nonce == "" || older):
 		return m, nil
+	case open && same && there.N >= m.n: // a program may use what was moved on
+		return m, fmt.Errorf("%s has older data of this name than %s, which knows a later move (%s), and nothing was "+
+			"changed: start no program with %s", from.Name, to.Name, there.To+there.From, from.Name)
+	case open && same:
+		return m, fmt.Errorf("%s has a copy of this data, and nothing was changed: take an empty store, unless a "+
+			"program ever used that copy", to.Name)
 	case open:
 		return m, fmt.Errorf("%s has records of its own under this name, and nothing was changed: take an empty store",
 			to.Name)

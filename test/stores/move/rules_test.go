@@ -112,7 +112,12 @@ func TestMoveRefused(t *testing.T) {
 			must(t, moveAll(t.Context(), third, from))
 			before.Data = strings.Replace(get(t, from, orders).Data, `"n":2`, `"n":1`, 1)
 			put(t, to, before)
-		}, "take an empty store"},
+		}, "unless a program ever used that copy"},
+		"the target moved it on": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			before := get(t, from, orders)
+			must(t, moveAll(t.Context(), from, to), moveAll(t.Context(), to, third))
+			put(t, from, before)
+		}, "than TO, which knows a later move (THIRD), and nothing was changed: start no program with FROM"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, from, to, third := places(t)
