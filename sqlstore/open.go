@@ -39,6 +39,9 @@ var ErrNoTables = errors.New("the database has no tables of Snowfence")
 // restored.
 func NewReadOnly(db *sql.DB, d Dialect) (*Store, error) {
 	open := d.open
+	if d.embedded {
+		open = sqliteFile // also leaves the journal mode alone
+	}
 	d.open = func(ctx context.Context, c *sql.Conn) (*file, error) {
 		f, err := open(ctx, c)
 		if f != nil {

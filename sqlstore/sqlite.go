@@ -90,9 +90,10 @@ func SQLite() Dialect {
 	}
 }
 
-func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
+// sqliteFile finds and judges the file, and changes nothing.
+func sqliteFile(ctx context.Context, c *sql.Conn) (*file, error) {
 	var seq int
-	var name, path, mode string
+	var name, path string
 	if err := c.QueryRowContext(ctx, "PRAGMA database_list").Scan(&seq, &name, &path); err != nil {
 		return nil, fmt.Errorf("asking for the file's path: %w", err)
 	}
@@ -100,10 +101,15 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 		return nil, errors.New("the database is in memory and forgets all grants: give it a file, or use " +
 			"store.NewMemory")
 	}
-	f, err := openFile(path)
+	return openFile(path)
+}
+
+func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
+	f, err := sqliteFile(ctx, c)
 	if err != nil {
 		return nil, err
 	}
+	var mode string
 	// Connections that never write, with immutable=1, know no journal.
 	if err := c.QueryRowContext(ctx, "PRAGMA query_only").Scan(&f.blind); err != nil || f.blind {
 		return f, err
@@ -113,7 +119,7 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	}
 	if mode != "wal" {
 		return nil, fmt.Errorf("file %s has the journal mode %s and refuses WAL: put it on a local file system "+
-			"that can be written", path, mode)
+			"that can be written", f.path, mode)
 	}
 	return f, nil
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -96,6 +97,26 @@ func TestDurableRenewals(t *testing.T) {
 		if err := c.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != 2 {
 			t.Errorf("after a renewal a connection has synchronous=%d, %v", level, err)
 		}
+	}
+}
+
+// TestLook reads a file that is not in WAL mode: it stays as it was.
+func TestLook(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	db, st := openFile(t, path)
+	swap(t, st, "", record(1, "a"))
+	must(t, errors.Join(tests.ErrOf(db.Exec("PRAGMA journal_mode = DELETE")), db.Close()))
+	before, err := os.ReadFile(path)
+	must(t, err)
+	db, _ = openFile(t, path)
+	st, err = sqlstore.NewReadOnly(db, sqlstore.SQLite())
+	must(t, err)
+	must(t, tests.ErrOf(scope.Namespaces(st).List(t.Context())))
+	must(t, db.Close())
+	after, err := os.ReadFile(path)
+	files, globErr := filepath.Glob(path + "*")
+	if err != nil || globErr != nil || !bytes.Equal(before, after) || len(files) != 2 { // the file and the witness
+		t.Errorf("after a look: %v, another content %v, %v, %v", files, !bytes.Equal(before, after), err, globErr)
 	}
 }
 
