@@ -37,7 +37,7 @@ func (s *Store) makeIdentity(ctx context.Context) error {
 		case err == nil:
 			return fmt.Errorf("s3store: bucket %q: the server ignores the condition of a write, so two holders could "+
 				"get one node: use Amazon's S3, or another store", s.bucket)
-		case !refused(err):
+		case !refused(err, tag):
 			return s.explainError(err)
 		}
 	}
@@ -64,7 +64,7 @@ func (s *Store) ask(ctx context.Context) (told store.Reply, _ error) {
 			return told, fmt.Errorf("s3store: bucket %q: no program has used the prefix %q: %w", s.bucket, s.prefix,
 				store.ErrReadOnly)
 		}
-		if err := s.putObject(ctx, s.idName(), rand.Text(), ""); err != nil && !refused(err) {
+		if err := s.putObject(ctx, s.idName(), rand.Text(), ""); err != nil && !refused(err, "") {
 			return told, s.explainError(err)
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		if err != nil || o.tag == "" || o.identity() != identity {
 			return err
 		}
-		if err = s.putObject(ctx, s.idName(), rand.Text(), o.tag); !refused(err) {
+		if err = s.putObject(ctx, s.idName(), rand.Text(), o.tag); !refused(err, o.tag) {
 			return s.explainError(err)
 		}
 	}
@@ -116,7 +116,7 @@ func (s *Store) explainError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case noBucket(err):
+	case says(err, "NoSuchBucket"):
 		where += fmt.Sprintf(" is not in this region: aws s3 mb s3://%s", s.bucket)
 	case answered(err, http.StatusForbidden):
 		where += fmt.Sprintf(": the account needs s3:GetObject and s3:PutObject on %s/%s*, and s3:ListBucket on %[1]s",
@@ -125,8 +125,8 @@ func (s *Store) explainError(err error) error {
 	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}
 }
 
-// noBucket reports whether the bucket is missing.
-func noBucket(err error) bool {
+// says reports whether S3 answered with an error of this name.
+func says(err error, name string) bool {
 	var answer smithy.APIError
-	return errors.As(err, &answer) && answer.ErrorCode() == "NoSuchBucket"
+	return errors.As(err, &answer) && answer.ErrorCode() == name
 }

@@ -195,13 +195,15 @@ func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
 
 // refused reports whether an answer says that a write was not done because
 // of its condition, or of another write at the same time. Where there is no
-// object, S3 answers 404 to If-Match.
-func refused(err error) bool {
-	return answered(err, http.StatusPreconditionFailed) || answered(err, http.StatusConflict) || missing(err)
+// object, S3 answers NoSuchKey to If-Match, which has a tag.
+func refused(err error, tag string) bool {
+	return answered(err, http.StatusPreconditionFailed) || answered(err, http.StatusConflict) ||
+		tag != "" && missing(err)
 }
 
-// missing reports whether there is no object.
-func missing(err error) bool { return answered(err, http.StatusNotFound) && !noBucket(err) }
+// missing reports whether S3 said that there is no object. Another 404 can
+// be of a proxy, and says nothing about it.
+func missing(err error) bool { return says(err, "NoSuchKey") }
 
 // answered reports whether S3 answered with a code.
 func answered(err error, code int) bool {
@@ -345,7 +347,7 @@ func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 			return store.ErrLost
 		}
 		err = s.putObject(ctx, s.objectName(w.New.Key), store.Encode(w.New, ""), tag)
-		if !refused(err) {
+		if !refused(err, tag) {
 			return s.explainError(err)
 		}
 		if err := pause(ctx); err != nil {

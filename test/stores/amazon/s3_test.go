@@ -114,6 +114,23 @@ func TestServerThatIgnoresConditions(t *testing.T) {
 	}
 }
 
+// A 404 of a proxy does not say that an object is gone, and a server that
+// answers 404 to all is an error.
+func TestProxyFindsNothing(t *testing.T) {
+	s, text := onS3(t), ""
+	h := &hooked{of: func(*http.Request) bool { return text != "" }}
+	h.before = func(r *http.Request) *http.Response { return answer(r, http.StatusNotFound, "text/plain", text) }
+	st := s.open(t, "a", h, false)
+	must(t, swap(t, st, "", record(5, "a")))
+	text = "404 page not found"
+	if err := swap(t, st, "a", record(5, "b")); err == nil || errors.Is(err, store.ErrLost) {
+		t.Fatal(err)
+	}
+	for _, text = range []string{text, "<Error><Code>NoSuchKey</Code></Error>"} {
+		tests.Says(t, tests.ErrOf(store.Identity(t.Context(), s.open(t, "new", h, false), "")), "404", text)
+	}
+}
+
 // Objects that the store did not write are an error, and so is a bucket
 // that is missing.
 func TestErrors(t *testing.T) {
