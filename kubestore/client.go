@@ -60,7 +60,11 @@ func newClient(c *Config, timeout time.Duration) (*client, error) {
 type status struct {
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
-	code    int
+	Details struct {
+		Kind string `json:"kind"`
+		Name string `json:"name"`
+	} `json:"details"`
+	code int
 }
 
 func (s *status) Error() string {
@@ -77,11 +81,17 @@ func (s *status) Error() string {
 	return text
 }
 
+// missing reports whether the API server says that a Lease is not there.
+// Another 404 can be of a proxy, and says nothing about it.
+func (s *status) missing(name string) bool {
+	return s.code == 404 && s.Reason == "NotFound" && s.Details.Kind == "leases" && s.Details.Name == name
+}
+
 // getObject returns an object by its name, or nil.
 func (c *client) getObject(ctx context.Context, name string) (*object, time.Time, error) {
 	var o object
 	now, err := c.sendRequest(ctx, http.MethodGet, "/"+name, nil, &o)
-	if is(err, http.StatusNotFound) {
+	if s := (*status)(nil); errors.As(err, &s) && s.missing(name) {
 		return nil, now, nil
 	}
 	if err != nil {

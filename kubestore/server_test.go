@@ -81,14 +81,16 @@ func (s *server) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if refusal != nil {
-		body = map[string]any{"kind": "Status", "message": refusal.Message, "reason": refusal.Reason}
+		body = refusal
 		w.WriteHeader(refusal.code)
 	}
 	_ = json.NewEncoder(w).Encode(body)
 }
 
 func notFound(name string) *status {
-	return &status{code: 404, Reason: "NotFound", Message: fmt.Sprintf("leases %q not found", name)}
+	s := &status{code: 404, Reason: "NotFound", Message: fmt.Sprintf("leases %q not found", name)}
+	s.Details.Kind, s.Details.Name = "leases", name
+	return s
 }
 
 // write makes or replaces an object. A PUT makes a missing one, unless it

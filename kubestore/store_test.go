@@ -279,18 +279,22 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
-// The errors of the API server say what to do.
+// The errors of the API server say what to do. A 404 of a proxy does not
+// say that a record is gone.
 func TestRefusals(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
+	noError(t, swap(t, st, "", record("a")))
 	for want, answer := range map[string]status{
 		"get a new one":                        {code: 401, Reason: "Unauthorized", Message: "Unauthorized"},
 		"--verb=get,list,create,update":        {code: 403, Reason: "Forbidden", Message: `leases is forbidden: User "u" cannot get`},
 		"did nothing":                          {code: 429, Reason: "TooManyRequests", Message: "too many requests"},
 		"503 ServiceUnavailable: etcd is gone": {code: 503, Reason: "ServiceUnavailable", Message: "etcd is gone"},
+		"404 page not found":                   {code: 404, Message: "404 page not found"},
+		"the requested resource":               {code: 404, Reason: "NotFound", Message: "cannot find the requested resource"},
 	} {
 		s.set(func() { s.answer = func(*http.Request) *status { return &answer } })
-		err := swap(t, st, "", record("a"))
+		err := swap(t, st, "a", record("b"))
 		if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, which should say %q", err, want)
 		}
