@@ -119,7 +119,7 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 		return m, fmt.Errorf("%s: %w", from.Name, incomplete{})
 	case m.reserved, m.opened, open && (m.target.Nonce == "" || older):
 		return m, nil
-	case open && same && there.N >= m.n: // a program may use what was moved on
+	case open && same && m.n <= there.N: // a program may use what was moved on
 		return m, fmt.Errorf("%s has older data of this name than %s, which knows a later move (%s), and nothing was "+
 			"changed: start no program with %s", from.Name, to.Name, there.To+there.From, from.Name)
 	case open && same:
