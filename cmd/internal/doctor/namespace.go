@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease/scope"
 )
 
@@ -61,7 +62,7 @@ func namespace(_ context.Context, c *Case, ns scope.Namespace, l snowfence.Layou
 	}
 	for _, nodes := range ns.Uncovered() {
 		r.found(NodesUncovered, ns.Name, "give no program such a number by hand; after the functions are retired: "+
-			"snowfence namespace change "+ns.Name+" --leasable RANGE --unused 0s"+c.Flags,
+			"snowfence namespace change "+ns.Name+" --leasable RANGE --unused TIME"+c.Flags+": "+show.Unused,
 			"no program may use the nodes %d to %d by hand: beside functions in a database, only leasable nodes are "+
 				"safe", nodes.From, nodes.Until-1)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -54,7 +55,8 @@ func nodes(ctx context.Context, c *Case, ns scope.Namespace, l snowfence.Layout,
 			"is held, and the last holder, %q, did not give it back: it was killed, or its renewals failed; its lease "+
 			"ended at %s", ended.Label, stamp(at))
 	}
-	widen := "lease more nodes: snowfence namespace change " + ns.Name + " --leasable RANGE --unused 0s" + c.Flags
+	widen := "lease more nodes: snowfence namespace change " + ns.Name + " --leasable RANGE --unused TIME" + c.Flags +
+		": " + show.Unused
 	if anyHeld {
 		widen = "stop a holder, or " + widen
 	} else {

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// Unused says what --unused TIME promises, beside a command with it.
+const Unused = "first stop the programs that have these numbers by hand; TIME is after their last ID"
+
 // timeForms are how people write a time, and how databases print one.
 // Without an offset it is UTC.
 var timeForms = [...]string{

@@ -186,9 +186,10 @@ func (f *namespaceFlags) limits() string {
 	return text
 }
 
-// widen returns the command that makes these nodes leasable, too. It takes
-// none away.
+// widen returns the command that makes these nodes leasable, too, and its
+// condition. It takes none away.
 func (f *namespaceFlags) widen(ns scope.Namespace, more snowfence.NodeRange) string {
 	nodes := command.NodeRange(min(ns.Nodes.From, more.From), max(ns.Nodes.Until, more.Until)-1)
-	return f.store.Command("snowfence namespace change %s --leasable %s --unused 0s", ns.Name, nodes)
+	change := f.store.Command("snowfence namespace change %s --leasable %s --unused TIME", ns.Name, nodes)
+	return change + "\n" + show.Unused
 }
