@@ -13,9 +13,11 @@ import (
 )
 
 // SQLite is the dialect of SQLite files, for any number of processes on one
-// machine. Any driver works. The store sets its connections to
-// synchronous=FULL and the file to WAL mode. Give the *sql.DB a busy
-// timeout.
+// machine. Any driver works. The store sets the file to WAL mode, and
+// connections that it writes with to synchronous=FULL. Open all others to
+// the file, in any program, with NORMAL or more: one with OFF may empty the
+// log without a sync, and a power failure then loses grants. Give the
+// *sql.DB a busy timeout.
 //
 // The file must be on a local file system, because locks and shared memory
 // do not work on network ones. It must have one name: hard links and
@@ -81,9 +83,13 @@ func SQLite() Dialect {
 		swap:      sqliteSwap,
 		add:       addSQLite,
 		judge: func(name, value string, _ map[string]string) string {
-			if name == "busy_timeout" && value == "0" {
+			switch name + value {
+			case "busy_timeout0":
 				return "connections do not wait for each other, and ask again instead: open the file with " +
 					"busy_timeout(10000)"
+			case "synchronous0":
+				return "a power failure can undo grants, because connections do not wait for the disk: open the file " +
+					"with synchronous(FULL)"
 			}
 			return ""
 		},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,12 @@ func TestDurableRenewals(t *testing.T) {
 	swap(t, st, "", record(1, "a"))
 	first, err := db.Conn(t.Context()) // the only one that waits by now, so another one is pinned
 	must(t, err)
+	found, err := st.Report(t.Context())
+	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
+		return f.Name == "synchronous" && strings.HasSuffix(f.Advice, ": open the file with synchronous(FULL)")
+	}) {
+		t.Errorf("the report on a connection that does not wait is %v, %v", found, err)
+	}
 	unpin, err := st.Pin(t.Context())
 	must(t, err)
 	_ = first.Close()
