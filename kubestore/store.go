@@ -196,6 +196,9 @@ func (s *Store) Swap(
 ) (_ []error, _ []store.Record, told store.Reply) {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)
+	if s.looks {
+		err = fmt.Errorf("kubestore: %w", store.ErrReadOnly)
+	}
 	if err == nil {
 		told.Identity, err = s.knownIdentity(ctx)
 	}

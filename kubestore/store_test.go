@@ -270,6 +270,9 @@ func TestReadOnly(t *testing.T) {
 		t.Error(r, err)
 	}
 	must(store.Ask(t.Context(), looks, ""))
+	if err := swap(t, looks, "a", record("b")); !errors.Is(err, store.ErrReadOnly) {
+		t.Error(err)
+	}
 	s.set(func() {
 		for _, request := range s.sent {
 			if !strings.HasPrefix(request, "GET") {
