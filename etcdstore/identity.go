@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,14 +104,15 @@ func (s *Store) readySight(ctx context.Context) (seen, error) {
 	resp, err := s.kv.Txn(ctx).Then(get).Commit()
 	if err == nil {
 		found := idVersionOf(resp.Responses[0].GetResponseRange())
+		back := now.rolledBack && found == now.id || slices.Contains(s.past, found)
 		switch {
-		case s.looks && (found == idVersion{} || now.rolledBack):
+		case s.looks && (found == idVersion{} || back):
 			return seen{}, fmt.Errorf("etcdstore: the keys below %q were never used, or they were rolled back: %w",
 				string(s.keys), store.ErrReadOnly)
 		case found == idVersion{}:
 			absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 			resp, err = s.kv.Txn(ctx).If(absent).Then(put, get).Else(get).Commit()
-		case now.rolledBack && found == now.id: // no other process has changed it yet
+		case back: // no other process has changed it yet
 			resp, err = s.kv.Txn(ctx).If(s.sameID(found)...).Then(put, get).Else(get).Commit()
 		}
 	}
@@ -125,6 +127,9 @@ func (s *Store) readySight(ctx context.Context) (seen, error) {
 	if v, _, _ := strings.Cut(id.value, " "); v != version {
 		return seen{}, fmt.Errorf("etcdstore: the keys below %q have version %q, and this program knows version "+
 			"%q: use a newer program, or another prefix", string(s.keys), v, version)
+	}
+	if now.id != id && now.cluster == resp.Header.ClusterId {
+		s.past = append(s.past, now.id) // comes back only if a snapshot is restored again
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -110,6 +110,7 @@ type Store struct {
 	limit   atomic.Int64 // operations that the server allows in a transaction
 
 	prepareGate chan struct{} // holds a value while a call finds out the identity
+	past        []idVersion   // ids that others replaced; the gate guards it
 	mu          sync.Mutex    // guards what follows
 	seen        seen
 }

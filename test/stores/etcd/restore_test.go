@@ -3,9 +3,12 @@
 package etcd
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -101,6 +104,49 @@ func remove(t *testing.T, m *servers.Etcd, key string, opts ...clientv3.OpOption
 	resp, err := servers.EtcdClient(t, m).Delete(t.Context(), key, opts...)
 	if err != nil || resp.Deleted == 0 {
 		t.Fatalf("deleting %q: %d keys, %v", key, resp.Deleted, err)
+	}
+}
+
+// TestRestoredTwice restores a snapshot twice. The identity is another one
+// each time, and a program that only looks waits for it.
+func TestRestoredTwice(t *testing.T) {
+	t.Parallel()
+	m, kept, known := servers.StartEtcd(t), filepath.Join(t.TempDir(), "kept"), map[string]bool{}
+	open := func(readOnly bool) store.Store {
+		st, err := etcdstore.New(servers.EtcdClient(t, m), &etcdstore.Options{ReadOnly: readOnly})
+		must(t, err)
+		return st
+	}
+	ask := func(st store.Store) (id string, err error) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if id, err = store.Identity(t.Context(), st, ""); err == nil || errors.Is(err, store.ErrReadOnly) {
+				break
+			}
+		}
+		return id, err
+	}
+	st, looks := open(false), open(true)
+	for round := range 3 {
+		if round > 0 {
+			m.Kill()
+			m.Restore(t, kept, "etcd-cluster")
+			m.Restart(t)
+			m.AwaitHealthy(t)
+			tests.WantErr(t, tests.ErrOf(ask(looks)), store.ErrReadOnly, "round %d", round)
+		}
+		id, err := ask(st)
+		if err != nil || known[id] {
+			t.Errorf("round %d: %q came again, or %v", round, id, err)
+		}
+		known[id] = true
+		if round == 0 {
+			m.Save(t, kept)
+			must(t, tests.ErrOf(servers.EtcdClient(t, m).Put(t.Context(), "other", "x"))) // a later revision
+			must(t, tests.ErrOf(ask(st)))
+		}
+		if same, err := ask(looks); err != nil || same != id {
+			t.Errorf("round %d: who looks sees %q, not %q: %v", round, same, id, err)
+		}
 	}
 }
 
