@@ -27,8 +27,8 @@ type Library struct {
 	mu          sync.Mutex // of what follows
 	next        int        // lowest slot that was never used
 	free        []int
-	generations uint64 // generation of the last handle
-	statics     map[string]snowfence.Fence
+	generations uint64                               // generation of the last handle
+	statics     map[snowfence.Fence]snowfence.Region // in tick 1, before encryption
 }
 
 // entry is the open object in a slot.
@@ -44,7 +44,7 @@ type entry struct {
 func NewLibrary(words []uint64) *Library {
 	return &Library{
 		words: words, slots: make([]atomic.Pointer[entry], len(words)), next: 1,
-		statics: map[string]snowfence.Fence{},
+		statics: map[snowfence.Fence]snowfence.Region{},
 	}
 }
 

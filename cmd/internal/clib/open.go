@@ -159,16 +159,9 @@ func (l *Library) OpenStatic(layout string, node int64, optionText string) (Hand
 	if err != nil {
 		return 0, err
 	}
-	key := fmt.Sprintf("%d %s", node, s.Layout())
-	l.mu.Lock()
-	fence := l.statics[key]
-	if fence == nil {
-		fence = snowfence.Unguarded(s, node)
-		l.statics[key] = fence
-	}
-	l.mu.Unlock()
-	if fence.Scheme().Fingerprint() != s.Fingerprint() {
-		return 0, coded{Taken, fmt.Errorf("node %d was used with another secret in this process: use that one", node)}
+	fence, err := l.staticFence(s, node)
+	if err != nil {
+		return 0, err
 	}
 	h, err := l.startGenerator(fence, o, func() error { return nil })
 	if errors.Is(err, snowfence.ErrBound) {
@@ -176,4 +169,35 @@ func (l *Library) OpenStatic(layout string, node int64, optionText string) (Hand
 			"first", node)}
 	}
 	return h, err
+}
+
+// staticFence returns the fence of a number.
+//
+// Invariant: no two fences of statics make one ID. So the names of parts
+// and other divisions of the bits do not hide a number that was used.
+func (l *Library) staticFence(s *snowfence.Scheme, node int64) (snowfence.Fence, error) {
+	lay := s.Layout()
+	ids := snowfence.Region{
+		Layout: lay, Nodes: snowfence.NodeRange{From: node, Until: node + 1}, First: lay.First, Last: lay.Last,
+		From: 1, Until: 2, // tick 1 shows the place of the time, too
+	}
+	ids.Layout.Cipher = snowfence.Plain
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for fence, used := range l.statics {
+		other := fence.Scheme().Layout()
+		if fence.Scheme().Fingerprint() == s.Fingerprint() {
+			if used.Nodes == ids.Nodes {
+				return fence, nil
+			}
+		} else if other.Epoch.Equal(lay.Epoch) && other.Tick == lay.Tick && other.Cipher == lay.Cipher {
+			if met, err := snowfence.Meet(used, ids); met != nil || err != nil {
+				return nil, coded{Taken, fmt.Errorf("node %d was used with another secret or layout (%s) in this "+
+					"process: use that one", node, other)}
+			}
+		}
+	}
+	fence := snowfence.Unguarded(s, node)
+	l.statics[fence] = ids
+	return fence, nil
 }

@@ -99,7 +99,8 @@ int snowfence_open_statefile(const char *path, const char *layout, int64_t node,
 
 /* Opens a generator for a bare number. It is safe inside this process only: one that
  * starts again too soon, or after the clock stepped back, repeats IDs. The same number
- * open twice is SNOWFENCE_TAKEN. Options: lead, spread, coarse, max-wait,
+ * open twice is SNOWFENCE_TAKEN, and so is one whose IDs another layout made, also after its
+ * close; calls of snowdrift.h are not known. Options: lead, spread, coarse, max-wait,
  * secret-file. */
 int snowfence_open_static(const char *layout, int64_t node, const char *options, snowfence_t **out);
 
