@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -41,11 +40,10 @@ func (l *Library) openServer(ctx context.Context, url, namespace string, o *opti
 func dial(url string) (*remote.Client, error) {
 	o := &remote.Options{}
 	if path := os.Getenv(tokenEnv); path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
+		if _, err := os.ReadFile(path); err != nil {
 			return nil, InvalidError("%s: %w", tokenEnv, err)
 		}
-		o.Token = strings.TrimSpace(string(text))
+		o.TokenFile = path // a replaced token counts at once
 	}
 	c, err := remote.Dial(open.Servers(url), o)
 	if err != nil {

@@ -5,6 +5,8 @@ package clib
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,7 +136,23 @@ func TestServer(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "word") || !strings.Contains(TextOf(err), tokenEnv) {
 		t.Errorf("%v", err)
 	}
-	t.Setenv(tokenEnv, filepath.Join(t.TempDir(), "none"))
+	path, sent := filepath.Join(t.TempDir(), "token"), ""
+	t.Setenv(tokenEnv, path)
+	asked := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		sent = r.Header.Get("Authorization")
+	}))
+	asked.Config.Protocols = new(http.Protocols)
+	asked.Config.Protocols.SetUnencryptedHTTP2(true)
+	asked.Start()
+	defer asked.Close()
+	noError(t, os.WriteFile(path, []byte("one\n"), 0o600))
+	client := must(dial(asked.URL))
+	noError(t, os.WriteFile(path, []byte("two\n"), 0o600)) // it is read before each request
+	if _, err = client.Namespace(t.Context(), "public"); sent != "Bearer two" {
+		t.Errorf("the token of a replaced file: %q, %v", sent, err)
+	}
+	noError(t, client.Close())
+	noError(t, os.Remove(path))
 	_, err = l.Open(url, "public", "")
 	wantStatus(t, err, Invalid)
 }
