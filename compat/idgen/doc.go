@@ -5,8 +5,9 @@
 //	id := idgen.NextId()
 //
 // IDs have the same bits, and no two generators of a process make the same
-// ID, however often you set options. After the clock stepped back, the time
-// in IDs does not: the numbers 1 to 4 stay unused. A bare WorkerId is still
+// ID, however often you set options, while BaseTime, TimestampType and the
+// sum of the bit lengths stay. After the clock stepped back, the time in
+// IDs does not: the numbers 1 to 4 stay unused. A bare WorkerId is still
 // not safe over restarts, nor if a second process or a generator of
 // [snowfence.New] has it. A lease or a state file is safe: pass one to
 // [SetFence] or [NewOn].

@@ -50,11 +50,13 @@ func options() process.Options { return process.Options{Lead: 1} }
 type Node struct{ handle *process.Handle }
 
 // NewNode returns a node with the present Epoch, NodeBits and StepBits.
-// Nodes with the same number in one process never repeat an ID. Nothing
-// checks whether another process has the number: see [NewNodeOn].
+// Nodes with the same number in one process never repeat an ID, while Epoch
+// and the sum of NodeBits and StepBits stay. Nothing checks whether another
+// process has the number: see [NewNodeOn].
 //
-// An error matching [ErrOverlap] means that this process uses other
-// settings that could make the same IDs, or a fence with the number.
+// An error matching [ErrOverlap] means that this process uses NodeBits and
+// StepBits of that sum that could make the same IDs, or a fence with the
+// number.
 func NewNode(node int64) (*Node, error) {
 	s, err := present()
 	if err != nil {
