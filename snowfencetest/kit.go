@@ -35,8 +35,9 @@ type Kit struct {
 }
 
 // New returns a kit with the layout [snowfence.Default]. The seed decides
-// its node and when its clock starts, so that kits with different seeds
-// make different IDs, and kits with the same seed make the same IDs.
+// its node and the day its clock starts, so that kits with different seeds
+// below 10,240,000 make different IDs on that day, and kits with the same
+// seed make the same IDs.
 func New(t testing.TB, seed uint64) *Kit {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.Default())
@@ -46,7 +47,8 @@ func New(t testing.TB, seed uint64) *Kit {
 	return NewFor(t, seed, s)
 }
 
-// NewFor is [New] for a scheme of your own.
+// NewFor is [New] for a scheme of your own. With few nodes or years, the
+// IDs of seeds repeat sooner.
 func NewFor(t testing.TB, seed uint64, s *snowfence.Scheme) *Kit {
 	t.Helper()
 	c := newClock(start(s, seed))

@@ -33,7 +33,7 @@ func TestIDsOfASeedAreTheSame(t *testing.T) {
 		t.Errorf("seed 7 makes %v, then %v", first, again)
 	}
 	seen := map[snowfence.ID]uint64{}
-	for _, seed := range []uint64{0, 1, 7, 1023, 1024, 1031, 1 << 20, 1 << 63, 1<<64 - 1} {
+	for _, seed := range []uint64{0, 1, 7, 1023, 1024, 1031, 1 << 20, 10_239_999, 1 << 63, 1<<64 - 1} {
 		for _, id := range make5(seed) {
 			if other, dup := seen[id]; dup {
 				t.Errorf("seeds %d and %d make %d", seed, other, id)
