@@ -21,7 +21,8 @@
 // start.
 //
 // A table with replicas in other regions is refused: writes of two regions
-// overwrite each other.
+// overwrite each other. A global table of version 2017.11.29 is refused
+// when DynamoDB has marked its first item, soon after the first use.
 //
 // # Needs
 //
@@ -311,6 +312,10 @@ func record(it item) (store.Record, error) {
 	if namespace == nil || node == nil || !ok {
 		return store.Record{}, errors.New("dynamostore: the table has an item that this store did not write: use " +
 			"another table")
+	}
+	if it["aws:rep:updateregion"] != nil { // DescribeTable does not show it
+		return store.Record{}, errors.New("dynamostore: the table is a global one of version 2017.11.29, and writes " +
+			"of two regions overwrite each other: use a table of one region")
 	}
 	n, err := strconv.ParseInt(node.Value, 10, 64)
 	if err != nil {

@@ -85,8 +85,18 @@ func TestMissingTable(t *testing.T) {
 
 // A table that other regions write is refused.
 func TestReplicas(t *testing.T) {
-	st := onDynamoDB(t).open(t, "ids", changed("DescribeTable", func(answer map[string]any) {
-		answer["Table"].(map[string]any)["Replicas"] = []any{map[string]any{"RegionName": "us-east-1"}}
-	}), false)
-	tests.Says(t, tests.ErrOf(store.Identity(t.Context(), st, "")), "a table of one region", "")
+	s := onDynamoDB(t)
+	for operation, change := range map[string]func(map[string]any){
+		"DescribeTable": func(answer map[string]any) {
+			answer["Table"].(map[string]any)["Replicas"] = []any{map[string]any{"RegionName": "us-east-1"}}
+		},
+		"BatchGetItem": func(answer map[string]any) { // of a global table of 2017
+			for _, it := range answer["Responses"].(map[string]any)["ids"].([]any) {
+				it.(map[string]any)["aws:rep:updateregion"] = map[string]any{"S": "us-east-1"}
+			}
+		},
+	} {
+		st := s.open(t, "ids", changed(operation, change), false)
+		tests.Says(t, tests.ErrOf(store.Identity(t.Context(), st, "")), "a table of one region", "%s", operation)
+	}
 }
