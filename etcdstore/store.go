@@ -36,11 +36,11 @@
 //
 // The store does not notice a rollback that keeps the cluster's ID if no
 // process runs meanwhile: a copied data folder, or a snapshot restored with
-// the same token and peer URLs. Nor does it notice keys that are put back
-// without <prefix>id. After either, delete the key <prefix>id (etcdctl del
-// snowfence/id) before programs start. etcd has no clock that clients can
-// read, so the store cannot notice wrong clocks of holders (its replies
-// have no time).
+// the same token and peer URLs. Nor does it notice such a snapshot with
+// --bump-revision, or keys that are put back without <prefix>id. After any
+// of these, delete the key <prefix>id (etcdctl del snowfence/id) before
+// programs start. etcd has no clock that clients can read, so the store
+// cannot notice wrong clocks of holders (its replies have no time).
 //
 // # Needs
 //

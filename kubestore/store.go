@@ -27,9 +27,9 @@
 // When a running program sees one fall, etcd was restored, and the program
 // changes the identity for all programs.
 //
-// If etcd is restored while no program runs, the store does not notice it:
-// run "snowfence store restored" before programs start. The API server's
-// clock has a resolution of a second.
+// If etcd is restored while no program runs, or with --bump-revision, the
+// store does not notice it: run "snowfence store restored" before programs
+// start. The API server's clock has a resolution of a second.
 //
 // # Needs
 //
