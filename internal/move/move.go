@@ -130,7 +130,8 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 			to.Name)
 	}
 	return m, fmt.Errorf("it was moved from %s to %s, and %s does not have it: name the store that it was moved to; "+
-		"if that store has older data again, restore a backup from after the move", from.Name, m.was.To, to.Name)
+		"if that store has older data again, stop its programs, restore a backup from after the move, and run "+
+		"snowfence store restored before one starts", from.Name, m.was.To, to.Name)
 }
 
 // mark writes the mark next into the head of the source. Takes of a

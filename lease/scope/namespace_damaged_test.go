@@ -9,7 +9,7 @@ import (
 )
 
 // A backup is older than the last renewal. Who is told to restore one is
-// told to wait, too, or the next holders repeat IDs.
+// told to run restored, too, or the next holders repeat IDs.
 func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	st := store.NewMemory()
 	must(scope.Namespaces(st).Create(t.Context(), "orders", newScheme(t, sqlSpec), nil))
@@ -21,7 +21,7 @@ func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	}
 	_, err := scope.Namespaces(st).Show(t.Context(), "orders")
 	if err == nil || !strings.Contains(err.Error(),
-		"stop its programs, restore a backup, and wait its longest ttl and twice its largest skew before one starts") {
+		"stop the programs of this store, restore a backup, and run snowfence store restored before one starts") {
 		t.Errorf("%v", err)
 	}
 }

@@ -65,8 +65,8 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 		ns.Regions, err = readRegions(stored.Layouts, stored.Regions)
 	}
 	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, "+
-			"restore a backup, and wait its longest ttl and twice its largest skew before one starts "+
+		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop the programs of this "+
+			"store, restore a backup, and run snowfence store restored before one starts "+
 			"(https://snowfence.github.io/snowfence/operate/operations#backup): %w", r.Namespace, err)
 	}
 	ns.ticketKey, ns.ledger, ns.before, ns.moved = stored.TicketKey, stored.Ledger, stored.Before, stored.Moved

@@ -63,10 +63,10 @@ func Decode(k Key, text string) (r Record, mark string, err error) {
 }
 
 // damaged says what to do. A backup alone is not safe: it is older than the
-// last renewal.
+// last renewal of each namespace.
 func damaged(k Key, err error) error {
-	return fmt.Errorf("the record of node %d of namespace %q is damaged: stop its programs, restore a backup, and "+
-		"wait the longest ttl and twice the largest skew before one starts ("+
+	return fmt.Errorf("the record of node %d of namespace %q is damaged: stop the programs of this store, restore a "+
+		"backup, and run snowfence store restored before one starts ("+
 		"https://snowfence.github.io/snowfence/operate/operations#backup): %w",
 		k.Node, k.Namespace, err)
 }

@@ -101,7 +101,7 @@ func TestMoveRefused(t *testing.T) {
 			waits := get(t, to, orders)
 			must(t, scope.Move(t.Context(), "orders", from, to))
 			put(t, to, waits)
-		}, "restore a backup from after the move"},
+		}, "restore a backup from after the move, and run snowfence store restored before one starts"},
 		"the source waits for its data": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			must(t, moveAll(t.Context(), from, third))
 			interrupted(t, scope.Move(t.Context(), "orders", third, mortalPlace(from, &death{at: 2})))
