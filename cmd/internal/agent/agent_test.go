@@ -151,6 +151,10 @@ func TestAgent(t *testing.T) {
 				t.Errorf("with the agent's own node: %+v, %v", n, err)
 			}
 			if runtime.GOOS == "linux" { // elsewhere the kernel does not tell the user
+				again := serve.Config{Agent: true, Listeners: serve.Listeners{HTTP: a.HTTP}}
+				again.Logger = slog.New(slog.DiscardHandler)
+				tests.NoError(t, a.Reload(again))
+				c = r.dial(a.HTTP)
 				_, err := c.Lease(t.Context(), "jobs", r.s, nil)
 				tests.Says(t, err, "may hold 4 nodes", "more than a quarter")
 				tests.NoError(t, all[0].Close())

@@ -37,6 +37,7 @@ func (p *Process) Reload(c Config) error {
 	p.reloads.mu.Lock()
 	defer p.reloads.mu.Unlock()
 	c = c.withDefaults()
+	c.Agent, c.Quota, c.Unit = p.cfg.Agent, p.cfg.Quota, p.cfg.Unit // no file has them
 	err := p.reloadConfig(&c)
 	p.reloads.settings.Store(err != nil)
 	if err != nil {
