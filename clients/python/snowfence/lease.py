@@ -62,6 +62,7 @@ class Lease:
         self._taking = False
         self._renewed = 0.0  # when the last call that succeeded was sent, by clock
         self._alive = 0.0  # when this process ran last, as far as it noticed
+        self._alive_wall = 0  # the same by wall: this clock goes on while the machine sleeps
         self._slept = 0.0  # when it noticed that it had slept: a renewal must be sent later than that
         self._due = 0.0  # when the next call is made, by clock
         self._third = (ttl or TTL) / 3
@@ -75,9 +76,10 @@ class Lease:
         """Starts the thread, unless it runs already."""
         with self.lock:
             if self._thread is None and not self.closed:
-                self._alive = clock()
-                self._thread = threading.Thread(target=self._run, name="snowfence", daemon=True)
-                self._thread.start()
+                self._alive, self._alive_wall = clock(), wall()
+                thread = threading.Thread(target=self._run, name="snowfence", daemon=True)
+                thread.start()
+                self._thread = thread  # only now: a start that fails is tried again
 
     def take(self, n: int) -> List[int]:
         """Makes up to n IDs: as many as are possible without waiting. The caller has the lock."""
@@ -113,8 +115,9 @@ class Lease:
 
     def _look(self) -> None:
         """Notices a sleep: a third of the ttl passed since this process ran last. The thread runs more often."""
-        now = clock()
-        gap, self._alive = now - self._alive, now
+        now, now_wall = clock(), wall()
+        gap = max(now - self._alive, (now_wall - self._alive_wall) / 1e9)
+        self._alive, self._alive_wall = now, now_wall
         if gap >= self._third:
             self._slept = now
             self.ahead.clear()
@@ -165,8 +168,8 @@ class Lease:
             got = self._ask(self._third * 3 / 4 if self.stamps.until else 5.0)
         except ServerError as e:
             self._refused(e)
-        except Error as e:
-            self._failed(e)
+        except Exception as e:  # such as a MemoryError: the thread must go on
+            self._failed(e if isinstance(e, Error) else Error(repr(e)))
         else:
             self._granted(got, sent)
 
@@ -229,7 +232,7 @@ class Lease:
             self.ahead.clear()  # ticks below the new start end here
             self.trouble, self._failures, self._lost = None, 0, ""
             self._renewed, self._third = sent, g.renew_after
-            self._alive = clock()  # a slow answer is no sleep: else a busy machine with a short ttl makes no ID
+            self._alive, self._alive_wall = clock(), wall()  # a slow answer is no sleep: else a busy machine with a short ttl makes no ID
             self._due = sent + g.renew_after * random.uniform(0.9, 1.0) if sent >= self._slept else 0.0
             self.changed.notify_all()
 

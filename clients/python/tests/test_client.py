@@ -224,14 +224,30 @@ class Client(unittest.TestCase):
 
     def test_a_sleep_needs_a_renewal(self):
         with open_() as ids:
-            next(ids)
-            lease, ticket = ids._lease, ids._lease._ticket
-            with lease.lock:
-                ids._fresh, lease._alive = 0.0, lease._alive - 100
-                self.assertEqual(lease.take(1), [])
-                self.assertEqual(lease.ahead, [])
-            next(ids)
-            self.assertNotEqual(lease._ticket, ticket)
+            for clock, gap in (("_alive", 100), ("_alive_wall", 5 * 10 ** 9)):
+                next(ids)
+                lease, ticket = ids._lease, ids._lease._ticket
+                with lease.lock:
+                    ids._fresh = 0.0
+                    setattr(lease, clock, getattr(lease, clock) - gap)
+                    self.assertEqual(lease.take(1), [])
+                    self.assertEqual(lease.ahead, [])
+                next(ids)
+                self.assertNotEqual(lease._ticket, ticket)
+
+    def test_no_thread_or_memory(self):
+        call, troubles = snowfence.server.Server.call, iter([MemoryError()])
+
+        def calls(*args):
+            for e in troubles:
+                raise e
+            return call(*args)
+
+        with snowfence.Generator(max_wait=WAIT) as ids:
+            with unittest.mock.patch("threading.Thread.start", side_effect=RuntimeError):
+                self.assertRaises(RuntimeError, next, ids)
+            with unittest.mock.patch("snowfence.server.Server.call", calls):
+                next(ids)
 
     @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "needs signals")
     def test_stopped(self):
