@@ -53,6 +53,9 @@ var damages = []func(w http.ResponseWriter){
 	func(w http.ResponseWriter) { text(w, "text/html", "<html><body>Please log in</body></html>") },
 	func(w http.ResponseWriter) { text(w, "application/json", `{"namespace":"conform","node":"7","fro`) },
 	func(w http.ResponseWriter) { text(w, "application/json", `{}`) },
+	func(w http.ResponseWriter) { // no ticket
+		text(w, "application/json", `{"layout":"default","node":"1","until":"9","renew_after":"1s"}`)
+	},
 	func(w http.ResponseWriter) { text(w, "application/json", "") },
 	func(w http.ResponseWriter) { http.Error(w, "slow down", http.StatusTooManyRequests) },
 	func(w http.ResponseWriter) {

@@ -4,7 +4,7 @@ import java.time.Duration;
 
 /** Checks what happens after the process stood still: java org.snowfence.Stood. It needs SNOWFENCE_SERVER, and prints "ok". */
 final class Stood {
-    public static void main(String[] args) {
+    public static void main(String[] args) throws InterruptedException {
         try (Generator ids = Generator.open(new Options().maxWait(Duration.ofMinutes(1)))) {
             for (boolean asleep : new boolean[] {false, true}) {
                 ids.next();
@@ -25,6 +25,13 @@ final class Stood {
                 }
                 ids.next();
             }
+            for (Thread t : Thread.getAllStackTraces().keySet()) {
+                if (t.getName().equals("snowfence")) {
+                    t.interrupt(); // as who ends all threads does
+                    t.join();
+                }
+            }
+            ids.next(); // of another thread
         }
         System.out.println("ok");
     }

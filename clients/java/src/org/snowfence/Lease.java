@@ -2,6 +2,7 @@ package org.snowfence;
 
 import static org.snowfence.SnowfenceException.Kind.CLOSED;
 import static org.snowfence.SnowfenceException.Kind.FENCED;
+import static org.snowfence.SnowfenceException.unreachable;
 
 import java.math.BigInteger;
 import java.time.Clock;
@@ -53,9 +54,10 @@ final class Lease {
         if (thread == null && !closed) {
             due = alive = stood = renewed = System.nanoTime();
             aliveWall = System.currentTimeMillis();
-            thread = new Thread(this::run, "snowfence");
-            thread.setDaemon(true);
-            thread.start();
+            Thread t = new Thread(this::run, "snowfence");
+            t.setDaemon(true);
+            t.start();
+            thread = t; // only now: a start that fails is tried again
         }
     }
 
@@ -160,6 +162,8 @@ final class Lease {
                 g = tickets.ask(limit);
             } catch (SnowfenceException e) {
                 why = e;
+            } catch (RuntimeException | Error e) { // such as no memory: this thread must go on
+                why = unreachable("no answer from " + server.address + ": " + e, true);
             }
             boolean kept = true;
             lock.lock();
@@ -177,6 +181,9 @@ final class Lease {
             }
         }
         tickets.release(used());
+        lock.lock();
+        thread = null; // after an interrupt, the next call starts another
+        lock.unlock();
     }
 
     private long used() {

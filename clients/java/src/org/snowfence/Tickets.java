@@ -79,12 +79,14 @@ final class Tickets {
     /** Reads a grant, and refuses one that was not asked for: the attempt then had no answer. */
     private Grant read(Map<String, Object> answer) {
         Grant g;
+        boolean sound;
         try {
             g = Grant.of(answer);
+            sound = g.isSound();
         } catch (RuntimeException e) { // a field is missing, or of another kind
             throw unreachable(server.address + ": the answer is damaged: " + e, true);
         }
-        if (!g.isSound() || held() && (g.node() != node || g.from() < from)) {
+        if (!sound || held() && (g.node() != node || g.from() < from)) {
             throw unreachable(server.address + ": the answer has node " + g.node()
                 + " and the ticks " + g.from() + " to "
                 + g.until() + ", which were not asked for", true);
