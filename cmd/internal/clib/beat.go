@@ -6,7 +6,8 @@ import (
 )
 
 // beatEvery is the time from a take to the next rise of the beat, and so
-// the highest age of an ID in a ring.
+// the highest age of an ID in a ring. Timers stand still while the machine
+// sleeps: that time comes on top.
 const beatEvery = 100 * time.Millisecond
 
 // beat is a number in the memory of C. A ring compares it with the number
