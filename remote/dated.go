@@ -11,7 +11,8 @@ import (
 )
 
 // Dated gives out numbers of a dated sequence of a server. It asks for each
-// number when a caller wants it. It is safe for concurrent use.
+// number when a caller wants it. A late or lost answer leaves a gap. It is
+// safe for concurrent use.
 type Dated struct {
 	c    *Client
 	name string

@@ -19,8 +19,8 @@ const mostNumbers = 1_000_000 // in one request
 // For a fast sequence, the client asks for some numbers ahead. They rise
 // unless several servers answer in turn, and those that are left at Close
 // are a gap. For a dense or strict sequence, it asks for each number when a
-// caller wants it. While no server answers, calls wait until their ctx
-// ends.
+// caller wants it. After a late or lost answer it asks again, and leaves a
+// gap. While no server answers, calls wait until their ctx ends.
 func (c *Client) Sequence(ctx context.Context, name string) (*sequence.Sequence, error) {
 	d, err := c.definition(ctx, name)
 	if err != nil {

@@ -12,7 +12,10 @@ export interface SequenceOptions {
   ahead?: number;
 }
 
-/** Gives out the numbers 1, 2, 3, … of a sequence, which `snowfence sequence create` made. */
+/**
+ * Gives out the numbers 1, 2, 3, … of a sequence, which `snowfence sequence create` made. A late or lost
+ * answer leaves a gap, whatever the mode.
+ */
 export class Sequence {
   #next = 0n; // of those asked for
   #step = 1n;
