@@ -92,6 +92,15 @@ func TestOperatorsOfNodes(t *testing.T) {
 		r.Generation != held.Generation {
 		t.Errorf("released: %+v, %v", r, err)
 	}
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		g.st.onSwap = nil
+		g.rename(func(ns *Namespace) { ns.Unit = 4 })
+		return do(ws)
+	}
+	r, err = Namespaces(g.st).Veto(t.Context(), "n", 22, "broken")
+	if err != nil || r.Node != 20 || g.record(20) != r {
+		t.Errorf("vetoed, while the unit changed: %+v, %v", r, err)
+	}
 }
 
 // A store that was moved is confirmed once, in its namespace.

@@ -157,6 +157,9 @@ func (op Operator) Veto(ctx context.Context, namespace string, node int64, reaso
 }
 
 // edit rewrites the record of a node's unit, without a holder.
+//
+// Invariant: the namespace is after the write as it was before it, so
+// leases read this record.
 func edit(
 	ctx context.Context, st store.Store, namespace string, node int64, change func(Namespace,
 		store.Record) (store.Record, error),
@@ -190,10 +193,12 @@ func edit(
 			r.Generation, r.Until, r.From = ns.Generation, ns.Floor, ns.Floor
 		}
 		_, err = store.Put(ctx, st, store.Write{Old: old, New: r})
-		if err == nil {
-			return r, nil
-		}
-		if !errors.Is(err, store.ErrLost) {
+		if err == nil { // a change or a move meanwhile may look into another record
+			now, err := Namespaces(st).Show(ctx, namespace)
+			if err != nil || now.State == ns.State && now.Unit == ns.Unit && now.Since == ns.Since {
+				return r, err
+			}
+		} else if !errors.Is(err, store.ErrLost) {
 			return fail(err)
 		}
 	}
