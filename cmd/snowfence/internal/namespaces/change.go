@@ -44,8 +44,8 @@ made IDs: 0s is now. Leases that are held go on, and new ones make only IDs of a
 set --unused later than every ID made by hand, if a clock was ahead.
 
 With --backfill, the namespace makes IDs for times gone by ("snowfence new --at"), from sequence
-numbers below the layout's first. That stays so for good, and later changes are proven with
-these numbers.`,
+numbers below the layout's first. That stays so for good, so give no other change with it. Later
+changes are proven with these numbers.`,
 		Example: `  snowfence namespace change orders --layout time=42,node=10,seq=12,epoch=2025-01-01
   snowfence namespace change users --leasable 0-511
   snowfence namespace change orders --leasable 0-1023 --unused 0s
@@ -63,6 +63,10 @@ these numbers.`,
 			return command.Usagef("name what is to change in namespace %q: add --layout, --leasable, --unit, "+
 				"--max-ttl, "+
 				"--max-skew, or --backfill", args[0])
+		}
+		if named && (f.reserved.backfill != "" || f.reserved.nodes != "") {
+			return command.Usagef("--backfill and --backfill-nodes stay for good: give them alone, and change the " +
+				"rest with another command")
 		}
 		st, ns, err := f.store.OpenNamespace(cmd.Context(), e)
 		if err != nil {
