@@ -98,7 +98,8 @@ type source struct {
 // Acquire implements [wire.Server].
 func (s source) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
 	l, err := s.Server.Acquire(ctx, namespace, r)
-	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
+	lowered := errors.Is(err, lease.ErrInvalid) && r.Within == snowfence.NodeRange{} // such as the longest ttl
+	if lowered || errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
 		select {
 		case s.endReason <- err:
 		default: // it is known
