@@ -17,10 +17,7 @@ type Capacity struct {
 // Capacity returns the size of the layout. The layout must be valid.
 func (l Layout) Capacity() Capacity {
 	l = l.norm()
-	c := Capacity{
-		Nodes:   1 << l.Bits(FieldNode),
-		PerTick: (l.Last - l.First + 1) << l.Bits(FieldScatter),
-	}
+	c := Capacity{Nodes: 1 << l.Bits(FieldNode), PerTick: (l.Last - l.First + 1) << l.Bits(FieldScatter)}
 	c.PerNodePerSecond = float64(c.PerTick) / l.Tick.Seconds()
 	c.PerSecond = c.PerNodePerSecond * float64(c.Nodes)
 	return c

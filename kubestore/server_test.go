@@ -40,10 +40,7 @@ func newServer(t *testing.T) *server {
 
 func (s *server) config() *Config {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	return &Config{
-		Server: s.URL, Namespace: "ids", CA: ca,
-		Token: func() (string, error) { return "token", nil },
-	}
+	return &Config{Server: s.URL, Namespace: "ids", CA: ca, Token: func() (string, error) { return "token", nil }}
 }
 
 func (s *server) handle(w http.ResponseWriter, r *http.Request) {

@@ -361,9 +361,7 @@ func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 func (s *Store) putObject(ctx context.Context, name, text, tag string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	in := &s3.PutObjectInput{
-		Bucket: &s.bucket, Key: &name, Body: strings.NewReader(text), IfNoneMatch: aws.String("*"),
-	}
+	in := &s3.PutObjectInput{Bucket: &s.bucket, Key: &name, Body: strings.NewReader(text), IfNoneMatch: aws.String("*")}
 	if tag != "" {
 		in.IfNoneMatch, in.IfMatch = nil, &tag
 	}

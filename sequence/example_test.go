@@ -40,10 +40,7 @@ func Example() {
 func Example_strict() {
 	ctx := context.Background()
 	store := store.NewMemory()
-	err := sequence.Create(ctx, store, "tickets", sequence.Definition{
-		Mode: sequence.Strict,
-		Max:  new(int64(3)),
-	})
+	err := sequence.Create(ctx, store, "tickets", sequence.Definition{Mode: sequence.Strict, Max: new(int64(3))})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -145,8 +145,7 @@ var storeMutants = []mutant{
 	m("texts are compared byte by byte", "sqlstore.MySQL", "TestBytes",
 		inText(`nonce VARBINARY(64)`, `nonce VARCHAR(64)`)).in("./test/stores/databases"),
 	m("an id key of etcd that was put again is another one", "etcdstore.idVersionOf",
-		"TestGoingBack/ways/etcd_all_keys_nothing",
-		swap("r.Kvs[0].ModRevision", "0"),
+		"TestGoingBack/ways/etcd_all_keys_nothing", swap("r.Kvs[0].ModRevision", "0"),
 		also("etcdstore.Store.sameID", swap(`[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.keys.idKey()), "=", id.createRevision),`, `[]clientv3.Cmp{
 clientv3.Compare(clientv3.CreateRevision(s.keys.idKey()), "=", id.createRevision),
 

@@ -331,10 +331,7 @@ func TestMatrixOfFeatures(t *testing.T) {
 			walk = append(walk, names[left%len(names)])
 		}
 		synctest.Test(t, func(t *testing.T) {
-			m := &matrix{
-				t: t, r: r, st: store.NewMemory(),
-				seen: map[snowfence.ID]string{}, made: made,
-			}
+			m := &matrix{t: t, r: r, st: store.NewMemory(), seen: map[snowfence.ID]string{}, made: made}
 			s := newScheme(t, matrixLayouts[m.r.IntN(len(matrixLayouts))])
 			o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}}
 			must(scope.Namespaces(m.st).Create(t.Context(), "default", s, o))

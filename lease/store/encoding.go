@@ -25,9 +25,7 @@ func Front(nonce string) string { return textEncoder.Replace(nonce) + "\t" }
 // encoding must never change, because stored texts are compared with it.
 func Encode(r Record, mark string) string {
 	b := []byte(Front(r.Nonce) + textEncoder.Replace(mark))
-	for _, n := range []int64{
-		r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.At,
-	} {
+	for _, n := range []int64{r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.At} {
 		b = strconv.AppendInt(append(b, '\t'), n, 10)
 	}
 	for _, text := range []string{r.Holder, r.Label, r.Veto, r.Data} {
@@ -46,9 +44,7 @@ func Decode(k Key, text string) (r Record, mark string, err error) {
 		return r, "", damaged(k, fmt.Errorf("it has %d fields, not %d", len(part), fields))
 	}
 	texts := [fields]*string{0: &r.Nonce, 1: &mark, 8: &r.Holder, 9: &r.Label, 10: &r.Veto, 11: &r.Data}
-	ints := [...]*int64{
-		2: &r.Revision, 3: &r.Generation, 4: &r.From, 5: &r.Until, 6: &r.PrevUntil, 7: &r.At,
-	}
+	ints := [...]*int64{2: &r.Revision, 3: &r.Generation, 4: &r.From, 5: &r.Until, 6: &r.PrevUntil, 7: &r.At}
 	for i, text := range part {
 		if texts[i] != nil {
 			*texts[i] = textDecoder.Replace(text)

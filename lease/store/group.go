@@ -70,9 +70,7 @@ func Group(st Store) Store {
 		return nil
 	}
 	g := &group{Store: st}
-	g.swaps = batcher[wanted, swapped]{
-		weigh: func(w wanted) int { return len(w.writes) }, clash: clash, do: g.swap,
-	}
+	g.swaps = batcher[wanted, swapped]{weigh: func(w wanted) int { return len(w.writes) }, clash: clash, do: g.swap}
 	g.gets = batcher[[]Key, found]{weigh: func(keys []Key) int { return len(keys) }, do: g.get}
 	return g
 }

@@ -44,9 +44,7 @@ func storeOpens(_ context.Context, c *Case, r *report) {
 
 // versions has the names of the settings with a version, and the oldest
 // that will do. It is zero where the store itself refuses older ones.
-var versions = map[string][2]int{
-	"server_version": {}, "version": {}, "redis_version": {6, 2}, "etcd_version": {3, 4},
-}
+var versions = map[string][2]int{"server_version": {}, "version": {}, "redis_version": {6, 2}, "etcd_version": {3, 4}}
 
 // storeSettings passes on the stores' own findings.
 func storeSettings(ctx context.Context, c *Case, r *report) {

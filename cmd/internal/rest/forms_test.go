@@ -108,10 +108,7 @@ func TestNextAt(t *testing.T) {
 	status("past/next?at=2999-01-01T00:00:00Z", 400, "in the future")
 	status("default/next?at=2019-05-17T08:30:00Z", 422, "allow it")
 	status("past/next?n=3", 200, "ids")
-	must(scope.Namespaces(st).BackfillNodes(t.Context(), "past", snowfence.NodeRange{
-		From:  2,
-		Until: 3,
-	}))
+	must(scope.Namespaces(st).BackfillNodes(t.Context(), "past", snowfence.NodeRange{From: 2, Until: 3}))
 	status(at, 422, "use the nodes 2 to 2")
 	status(at+"&node=2", 200, "ids")
 	f.who = nil

@@ -71,10 +71,7 @@ func TestLeases(t *testing.T) {
 		t.Fatalf("watch: %v %v", err, s.Err())
 	}
 	used := second.From
-	must(c.Release(ctx, connect.NewRequest(&pb.ReleaseRequest{
-		Ticket: second.Ticket,
-		Used:   &used,
-	})))
+	must(c.Release(ctx, connect.NewRequest(&pb.ReleaseRequest{Ticket: second.Ticket, Used: &used})))
 	if !s.Receive() || len(s.Msg().Leases) != 1 || s.Msg().Leases[0].Held {
 		t.Errorf("watch after the release: %v %v", s.Msg(), s.Err())
 	}

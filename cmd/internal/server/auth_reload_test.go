@@ -29,8 +29,7 @@ func TestTokensReadAgain(t *testing.T) {
 	old := tokensOf(t,
 		Token{Name: "gone", SHA256: sum("1")},
 		Token{Name: "narrowed", SHA256: sum("2"), Verbs: []Verb{VerbIDs, VerbManage}},
-		Token{Name: "rated", SHA256: sum("3"), Rate: 1e-9, Burst: 1},
-		Token{Name: "replaced", SHA256: sum("4")},
+		Token{Name: "rated", SHA256: sum("3"), Rate: 1e-9, Burst: 1}, Token{Name: "replaced", SHA256: sum("4")},
 	)
 	var before [4]*Identity
 	for i := range before {
@@ -39,8 +38,7 @@ func TestTokensReadAgain(t *testing.T) {
 	noError(t, before[2].Authorize(VerbIDs, "a", 1))
 	now := tokensOf(t,
 		Token{Name: "narrowed", SHA256: sum("2"), Namespaces: []string{"a*"}},
-		Token{Name: "rated", SHA256: sum("3"), Rate: 1e-9, Burst: 1},
-		Token{Name: "replaced", SHA256: sum("5")},
+		Token{Name: "rated", SHA256: sum("3"), Rate: 1e-9, Burst: 1}, Token{Name: "replaced", SHA256: sum("5")},
 	)
 	now.Replace(old)
 	for i, want := range []Kind{Anonymous, Denied, -1, Anonymous} {
@@ -124,8 +122,7 @@ func TestTokenEnds(t *testing.T) {
 // A certificate could not have rights of its own.
 func TestRightsByCertificate(t *testing.T) {
 	a := tokensOf(t,
-		Token{Name: "host", Certificate: "shop.example"},
-		Token{Name: "common", Certificate: "CN=shop"},
+		Token{Name: "host", Certificate: "shop.example"}, Token{Name: "common", Certificate: "CN=shop"},
 		Token{Name: "email", Certificate: "shop@example"},
 		Token{Name: "uri", Certificate: "spiffe://example/shop"},
 		Token{Name: "secret", SHA256: sum("")},

@@ -135,9 +135,7 @@ func (s *Management) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceR
 		return nil, err
 	}
 	layout := have.Layout
-	o := &scope.NamespaceOptions{
-		Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
-	}
+	o := &scope.NamespaceOptions{Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration()}
 	switch {
 	case m.Unused != nil:
 		o.Unused = m.Unused.AsTime()

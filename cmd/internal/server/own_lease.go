@@ -156,9 +156,7 @@ func (own *OwnLease) openBlock(
 			"to allow more, run snowfence namespace change %s --max-ttl %v", own.space.Name, o.TTL),
 			"ttl", o.TTL, "max_ttl", ns.MaxTTL)
 	}
-	lo := &lease.Options{
-		TTL: min(o.TTL, ns.MaxTTL), Nodes: block, Within: within, Label: o.Label, Logger: o.Logger,
-	}
+	lo := &lease.Options{TTL: min(o.TTL, ns.MaxTTL), Nodes: block, Within: within, Label: o.Label, Logger: o.Logger}
 	if o.Unit == nil {
 		return lease.Open(ctx, own.core.store, own.space.Name, s, lo)
 	}

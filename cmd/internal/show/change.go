@@ -218,9 +218,7 @@ func (p *Proof) MarshalJSON() ([]byte, error) {
 		r.LastOld = snowfence.Decimal.Encode(p.LastOld)
 	}
 	if x := p.Collision; x != nil {
-		r.Collision = &collisionPair{
-			x.ID, p.by.View.Decoded(x.ID, x.From), p.New.View.Decoded(x.ID, x.To),
-		}
+		r.Collision = &collisionPair{x.ID, p.by.View.Decoded(x.ID, x.From), p.New.View.Decoded(x.ID, x.To)}
 	}
 	return json.Marshal(r)
 }

@@ -123,9 +123,7 @@ type hold struct {
 func OverStore(s *Setup, st store.Store) Claim { return newClaim(s, st) }
 
 func newClaim(s *Setup, st store.Store) *storeClaim {
-	return &storeClaim{
-		Setup: s, st: st, unit: 1, who: s.World.Text(), refused: map[int64]error{},
-	}
+	return &storeClaim{Setup: s, st: st, unit: 1, who: s.World.Text(), refused: map[int64]error{}}
 }
 
 // Forget implements [Claim].

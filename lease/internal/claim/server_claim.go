@@ -158,9 +158,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 	}
 	stored = stored[:last]
 	_ = c.fillSettings(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
-	h := &hold{
-		unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until,
-	}
+	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until}
 	for _, r := range stored {
 		r.Nonce, r.Revision = t.Nonce, t.RevisionOf(r.Node)
 		h.records, h.acked = append(h.records, r), append(h.acked, r.Revision)

@@ -170,8 +170,7 @@ func pgRelaned(text string, from, to int) string {
 		fmt.Sprintf("lanes = %d;", from), fmt.Sprintf("lanes = %d;", to),
 		fmt.Sprintf("lanes = %d,", from), fmt.Sprintf("lanes = %d,", to),
 		fmt.Sprintf("0 .. %d - 1", from), fmt.Sprintf("0 .. %d - 1", to),
-		fmt.Sprintf(" %d, '', '0'", per), fmt.Sprintf(" %d, '', '0'", 4096/to),
-		fmt.Sprint(per), fmt.Sprint(4096/to),
+		fmt.Sprintf(" %d, '', '0'", per), fmt.Sprintf(" %d, '', '0'", 4096/to), fmt.Sprint(per), fmt.Sprint(4096/to),
 	).Replace(text)
 }
 

@@ -139,9 +139,7 @@ func newBesideResult(b neighbors, views [2]*show.View, x *snowfence.Collision) b
 		r.Until = &b.until
 	}
 	if x != nil {
-		r.Collision = &besideCollision{
-			x.ID, views[0].Decoded(x.ID, x.From), views[1].Decoded(x.ID, x.To),
-		}
+		r.Collision = &besideCollision{x.ID, views[0].Decoded(x.ID, x.From), views[1].Decoded(x.ID, x.To)}
 	}
 	return r
 }

@@ -64,9 +64,7 @@ func serverRows(s *pb.ServerInfo, now time.Time) (rows [][]string) {
 		held = []string{""}
 	}
 	ready := map[bool]string{true: "yes", false: "no"}[s.Ready]
-	facts := []string{
-		s.Label, s.Version, s.Since.AsTime().Format(time.RFC3339), show.Ago(s.Seen.AsTime(), now), ready,
-	}
+	facts := []string{s.Label, s.Version, s.Since.AsTime().Format(time.RFC3339), show.Ago(s.Seen.AsTime(), now), ready}
 	for _, text := range held {
 		rows = append(rows, append(facts, text))
 		facts = make([]string, len(facts))
