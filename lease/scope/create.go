@@ -75,8 +75,10 @@ func (op Operator) Create(
 		switch {
 		case errors.Is(err, fault.ErrNoNamespace):
 			ns = Namespace{
-				Name:      name,
-				Terms:     Terms{Since: 1, Nodes: snowfence.NodeRange{Until: nodeCount(layout)}, Unit: cmp.Or(o.Unit, 1)},
+				Name: name,
+				Terms: Terms{
+					Since: 1, Nodes: snowfence.NodeRange{Until: nodeCount(layout)}, Unit: cmp.Or(o.Unit, 1),
+				},
 				ticketKey: world.From(ctx).Text(), record: store.Record{Key: store.Key{
 					Namespace: name,
 					Node:      store.NamespaceNode,

@@ -16,8 +16,11 @@ func TestReload(t *testing.T) {
 	ca, cert, key := newCertificate(t)
 	c := Config{
 		Listeners: Listeners{HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"},
-		Access:    Access{TLSCert: cert, TLSKey: key, TokenList: []server.Token{token("a", "secret-a", server.VerbIDs)}},
-		Stopping:  Stopping{Drain: time.Nanosecond},
+		Access: Access{
+			TLSCert: cert, TLSKey: key,
+			TokenList: []server.Token{token("a", "secret-a", server.VerbIDs)},
+		},
+		Stopping: Stopping{Drain: time.Nanosecond},
 	}
 	p, logs := start(t, c, newStore(t))
 	c.Logger = p.cfg.Logger

@@ -61,8 +61,7 @@ changes are proven with these numbers.`,
 		named := f.layout != "" || f.leasable != "" || f.limits() != ""
 		if !named && !f.reserved.named() {
 			return command.Usagef("name what is to change in namespace %q: add --layout, --leasable, --unit, "+
-				"--max-ttl, "+
-				"--max-skew, or --backfill", args[0])
+				"--max-ttl, --max-skew, or --backfill", args[0])
 		}
 		if named && (f.reserved.backfill != "" || f.reserved.nodes != "") {
 			return command.Usagef("--backfill and --backfill-nodes stay for good: give them alone, and change the " +
