@@ -25,7 +25,7 @@ var (
 func TestNothingCollides(t *testing.T) {
 	length := *hours
 	if testing.Short() {
-		length = 5 // 25 seeds
+		length = 3 // 15 seeds
 	}
 	f, bad, err := Fleets(t.Context(), *seed, length, runtime.GOMAXPROCS(0))
 	tests.NoError(t, err)
@@ -123,7 +123,7 @@ func stopping(s *sim) {
 func TestHostileClient(t *testing.T) {
 	runs := max(*seeds, 60)
 	if testing.Short() {
-		runs = max(*seeds, 10)
+		runs = max(*seeds, 6)
 	}
 	for n := range runs {
 		f, _, bad, err := Run(t.Context(), Plan{Seed: n + 1, Hours: stretch / 2, hostile: true, layout: *layout})
