@@ -98,8 +98,7 @@ type source struct {
 // Acquire implements [wire.Server].
 func (s source) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
 	l, err := s.Server.Acquire(ctx, namespace, r)
-	lowered := errors.Is(err, lease.ErrInvalid) && r.Within == snowfence.NodeRange{} // such as the longest ttl
-	if lowered || errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
+	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
 		select {
 		case s.endReason <- err:
 		default: // it is known

@@ -225,27 +225,20 @@ func TestAgentOverHTTP(t *testing.T) {
 	}
 }
 
-// After its namespace got another layout or a lower limit, or was deleted,
-// an agent says so and can lease nothing more, over a store and over a
-// server.
+// After its namespace got another layout or was deleted, an agent says so
+// and can lease nothing more, over a store and over a server.
 func TestAgentOfAChangedNamespace(t *testing.T) {
 	other := must(snowfence.NewScheme(must(snowfence.ParseLayout("time=42,node=10,seq=12,epoch=1990-01-01"))))
 	for _, from := range []func(*rig) wire.Server{(*rig).overStore, (*rig).overServer} {
-		for _, want := range []error{lease.ErrNoNamespace, lease.ErrMismatch, lease.ErrInvalid} {
+		for _, want := range []error{lease.ErrNoNamespace, lease.ErrMismatch} {
 			r := newRig(t)
 			r.ttl = time.Second // it looks at the store three times as often
 			a, c := r.start(from(r))
 			src := must(c.Source("jobs", nil))
-			switch want {
-			case lease.ErrMismatch:
-				must(src.Next(t.Context()))
+			must(src.Next(t.Context()))
+			if want == lease.ErrMismatch {
 				must(scope.Namespaces(r.st).Change(t.Context(), "jobs", other, nil))
-			case lease.ErrInvalid: // its ttl is longer than the new limit
-				o := &scope.NamespaceOptions{MaxTTL: r.ttl / 2}
-				must(scope.Namespaces(r.st).Change(t.Context(), "jobs", nil, o))
-				_, _ = src.Next(t.Context())
-			default:
-				must(src.Next(t.Context()))
+			} else {
 				must(scope.Namespaces(r.st).Delete(t.Context(), "jobs"))
 			}
 			select {
