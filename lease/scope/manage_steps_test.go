@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -94,13 +95,28 @@ func TestOperatorsOfNodes(t *testing.T) {
 	}
 	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 		g.st.onSwap = nil
-		g.rename(func(ns *Namespace) { ns.Unit = 4 })
+		g.rename(func(ns *Namespace) { ns.Unit, ns.Generation = 4, ns.Generation+1 })
 		return do(ws)
 	}
 	r, err = Namespaces(g.st).Veto(t.Context(), "n", 22, "broken")
 	if err != nil || r.Node != 20 || g.record(20) != r {
 		t.Errorf("vetoed, while the unit changed: %+v, %v", r, err)
 	}
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		g.st.onGet = func([]store.Key) error { return errSilent } // as a moved store is
+		return do(ws)
+	}
+	r, err = Namespaces(g.st).Veto(t.Context(), "n", 30, "broken")
+	if !errors.Is(err, errSilent) || r != (store.Record{}) {
+		t.Errorf("vetoed, and the namespace is not read: %+v, %v", r, err)
+	}
+	g.st.onGet = nil
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		g.st.onSwap = nil
+		g.rename(func(ns *Namespace) { ns.State, ns.Generation = Changing, ns.Generation+1 })
+		return do(ws)
+	}
+	tests.Says(t, errOf(Namespaces(g.st).Veto(t.Context(), "n", 40, "broken")), "is being changed", "a veto meanwhile")
 }
 
 // A store that was moved is confirmed once, in its namespace.

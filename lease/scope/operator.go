@@ -158,8 +158,8 @@ func (op Operator) Veto(ctx context.Context, namespace string, node int64, reaso
 
 // edit rewrites the record of a node's unit, without a holder.
 //
-// Invariant: the namespace is after the write as it was before it, so
-// leases read this record.
+// Invariant: no change began between the read and the write, so one that
+// comes sees this record, and leases read it.
 func edit(
 	ctx context.Context, st store.Store, namespace string, node int64, change func(Namespace,
 		store.Record) (store.Record, error),
@@ -171,6 +171,9 @@ func edit(
 		ns, err := Namespaces(st).Show(ctx, namespace)
 		if err != nil {
 			return store.Record{}, err
+		}
+		if ns.State == Changing {
+			return store.Record{}, ns.notActive()
 		}
 		if node < 0 || node >= nodeCount(ns.Layout) {
 			return fail(fmt.Errorf("the layout %s has no such node", ns.Layout))
@@ -194,9 +197,9 @@ func edit(
 		}
 		_, err = store.Put(ctx, st, store.Write{Old: old, New: r})
 		if err == nil { // a change or a move meanwhile may look into another record
-			now, err := Namespaces(st).Show(ctx, namespace)
-			if err != nil || now.State == ns.State && now.Unit == ns.Unit && now.Since == ns.Since {
-				return r, err
+			now, _ := Namespaces(st).Show(ctx, namespace) // an error comes again
+			if now.Generation == ns.Generation {
+				return r, nil
 			}
 		} else if !errors.Is(err, store.ErrLost) {
 			return fail(err)
