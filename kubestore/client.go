@@ -61,7 +61,6 @@ type status struct {
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
 	Details struct {
-		Kind string `json:"kind"`
 		Name string `json:"name"`
 	} `json:"details"`
 	code int
@@ -84,7 +83,7 @@ func (s *status) Error() string {
 // missing reports whether the API server says that a Lease is not there.
 // Another 404 can be of a proxy, and says nothing about it.
 func (s *status) missing(name string) bool {
-	return s.code == 404 && s.Reason == "NotFound" && s.Details.Kind == "leases" && s.Details.Name == name
+	return s.Reason == "NotFound" && s.Details.Name == name
 }
 
 // getObject returns an object by its name, or nil.

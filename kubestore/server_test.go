@@ -86,7 +86,7 @@ func (s *server) handle(w http.ResponseWriter, r *http.Request) {
 
 func notFound(name string) *status {
 	s := &status{code: 404, Reason: "NotFound", Message: fmt.Sprintf("leases %q not found", name)}
-	s.Details.Kind, s.Details.Name = "leases", name
+	s.Details.Name = name
 	return s
 }
 

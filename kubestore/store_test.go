@@ -296,6 +296,9 @@ func TestRefusals(t *testing.T) {
 		"404 page not found":                   {code: 404, Message: "404 page not found"},
 		"the requested resource":               {code: 404, Reason: "NotFound", Message: "cannot find the requested resource"},
 	} {
+		if answer.code == http.StatusForbidden {
+			answer.Details.Name = objectName(record("a").Key) // as real ones do
+		}
 		s.set(func() { s.answer = func(*http.Request) *status { return &answer } })
 		err := swap(t, st, "a", record("b"))
 		if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), want) {
