@@ -107,6 +107,15 @@ func TestTheSameNumberTwiceInOneProcess(t *testing.T) {
 	wantStatus(t, err, OK)
 	_, err = l.OpenStatic("twitter", 5, "")
 	wantStatus(t, err, OK)
+	for spec, node := range map[string]int64{
+		"twitter": 9, "discord": 5, // another epoch, another tick, another place of the time
+		"time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=2ms": 5,
+		"time=40,node=10,seq=13,epoch=2010-11-04T01:42:54.657Z":          2,
+	} {
+		h, err := l.OpenStatic(spec, node, "")
+		wantStatus(t, err, OK)
+		wantStatus(t, l.Close(h), OK)
+	}
 
 	path := filepath.Join(t.TempDir(), "node")
 	f, err := l.OpenStateFile(path, "", 5, "")
@@ -403,6 +412,12 @@ func TestSecrets(t *testing.T) {
 		if p, err := l.Decode(h, id); err != nil || p.Node != 1 {
 			t.Errorf("%d: %+v, %v", id, p, err)
 		}
+	}
+	secret = snowfence.GenerateSecret()
+	noError(t, os.WriteFile(path, secret.AppendSecret(nil), 0o600))
+	for node, want := range []Status{1: Taken, 2: OK} {
+		_, err = l.OpenStatic("randflake", int64(node), "secret-file="+path)
+		wantStatus(t, err, want)
 	}
 	var texts Texts
 	_, err = texts.Decode("randflake", ids[0])

@@ -190,7 +190,7 @@ func (l *Library) staticFence(s *snowfence.Scheme, node int64) (snowfence.Fence,
 			if used.Nodes == ids.Nodes {
 				return fence, nil
 			}
-		} else if other.Epoch.Equal(lay.Epoch) && other.Tick == lay.Tick && other.Cipher == lay.Cipher {
+		} else if other.Epoch.Equal(lay.Epoch) && other.Tick == lay.Tick {
 			if met, err := snowfence.Meet(used, ids); met != nil || err != nil {
 				return nil, coded{Taken, fmt.Errorf("node %d was used with another secret or layout (%s) in this "+
 					"process: use that one", node, other)}
