@@ -123,8 +123,8 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 		return m, fmt.Errorf("%s has older data of this name than %s, which knows a later move (%s), and nothing was "+
 			"changed: start no program with %s", from.Name, to.Name, there.To+there.From, from.Name)
 	case open && same:
-		return m, fmt.Errorf("%s has a copy of this data, and nothing was changed: take an empty store, unless a "+
-			"program ever used that copy", to.Name)
+		return m, fmt.Errorf("%s has a copy of this data, and nothing was changed: if no program ever used it, take "+
+			"an empty store, otherwise start no program with %s", to.Name, from.Name)
 	case open:
 		return m, fmt.Errorf("%s has records of its own under this name, and nothing was changed: take an empty store",
 			to.Name)

@@ -112,7 +112,7 @@ func TestMoveRefused(t *testing.T) {
 			must(t, moveAll(t.Context(), third, from))
 			before.Data = strings.Replace(get(t, from, orders).Data, `"n":2`, `"n":1`, 1)
 			put(t, to, before)
-		}, "unless a program ever used that copy"},
+		}, "otherwise start no program with FROM"},
 		"the target moved it on": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			before := get(t, from, orders)
 			must(t, moveAll(t.Context(), from, to), moveAll(t.Context(), to, third))
