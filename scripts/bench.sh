@@ -64,8 +64,18 @@ compat() {
 }
 
 btree() {
-	(cd test && go test ./stores/btree -run '^$' -bench '^BenchmarkKeys$' -benchtime 1x -timeout 12h -rows "${ROWS:-5000000}" -page "$PWD/../docs/prove/keys.md") >&2
-	echo "make bench: wrote docs/prove/keys.md" >&2
+	local page=docs/prove/keys.md rows=${ROWS:-5000000} log
+	log=$(mktemp)
+	(cd test && go test ./stores/btree -run '^$' -bench '^BenchmarkKeys$' -benchtime 1x -timeout 12h -rows "$rows") | tee "$log" >&2
+	{
+		sed '/^[0-9]* rows in each table/,$d' $page
+		printf '%s rows in each table.\n\n' "$rows"
+		grep -B 1 '^|--' $page
+		grep '^| ' "$log"
+		sed -n '/^<!-- end/,$p' $page
+	} >"$log.md"
+	mv "$log.md" $page && rm -f "$log"
+	echo "make bench: wrote $page" >&2
 }
 
 clib() {

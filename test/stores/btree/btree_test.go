@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
-	"os"
 	"testing"
 
 	_ "github.com/go-sql-driver/mysql"
@@ -16,10 +15,7 @@ import (
 
 var must = tests.NoError
 
-var (
-	rows = flag.Int("rows", 0, "how many rows BenchmarkKeys inserts in each table")
-	page = flag.String("page", "", "write the table of BenchmarkKeys into this page")
-)
+var rows = flag.Int("rows", 0, "how many rows BenchmarkKeys inserts in each table")
 
 // open opens a database for all writers.
 func open(t testing.TB, driver, dsn string) *sql.DB {
@@ -92,24 +88,26 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// BenchmarkKeys measures all kinds of keys in both databases.
+// BenchmarkKeys measures all kinds of keys in both databases, and prints the
+// rows of the page.
 func BenchmarkKeys(b *testing.B) {
-	if *rows < 1 || *page == "" {
-		b.Skip("needs -rows and -page")
+	if *rows < 1 {
+		b.Skip("needs -rows")
 	}
 	all, err := kinds()
 	must(b, err)
-	m := measurement{Rows: *rows}
+	fmt.Println()
 	for _, start := range []func(testing.TB) *database{postgres, mariadb} {
 		d := start(b)
+		fmt.Printf("| **%s** | | | | | |\n", d.name)
 		for _, k := range all {
 			r, err := d.measureKind(b.Context(), k, *rows)
-			if err != nil {
-				b.Fatal(fmt.Errorf("%s, %s: %w", d.name, k.name, err))
+			must(b, err)
+			fill := "–"
+			if r.Fill >= 0 {
+				fill = fmt.Sprintf("%.0f", r.Fill)
 			}
-			fmt.Fprintf(os.Stderr, "%+v\n", r)
-			m.Results = append(m.Results, r)
+			fmt.Printf("| %s | %.0f | %.1f | %.1f | %s | %.0f |\n", k.name, r.LogBytes, r.KeyBytes, r.IndexBytes, fill, r.Day)
 		}
 	}
-	must(b, m.writeInto(*page))
 }

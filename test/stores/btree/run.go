@@ -27,12 +27,11 @@ type database struct {
 
 // A result is the price of one kind of key in one database.
 type result struct {
-	Database, Kind string
-	LogBytes       float64 // of the log, a row
-	KeyBytes       float64 // of the primary key's index, a row; in MariaDB it has the rows
-	IndexBytes     float64 // of the secondary index, a row
-	Fill           float64 // percent; -1 unknown
-	Day            float64 // milliseconds for the rows of a day
+	LogBytes   float64 // of the log, a row
+	KeyBytes   float64 // of the primary key's index, a row; in MariaDB it has the rows
+	IndexBytes float64 // of the secondary index, a row
+	Fill       float64 // percent; -1 unknown
+	Day        float64 // milliseconds for the rows of a day
 }
 
 const batch = 50 // rows of an insert
@@ -42,7 +41,6 @@ func begin() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // measureKind inserts rows with a kind of key, and reads some of them.
 func (d *database) measureKind(ctx context.Context, k kind, rows int) (r result, err error) {
-	r = result{Database: d.name, Kind: k.name}
 	if err := d.exec(ctx, "DROP TABLE IF EXISTS orders", fmt.Sprintf(d.create, d.column(k)),
 		"CREATE INDEX orders_made ON orders (made_at)"); err != nil {
 		return r, err

@@ -2,11 +2,19 @@ package databases
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	_ "github.com/lib/pq"
+
 	"github.com/snowfence/snowfence/internal/tests"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store/storetest"
+	"github.com/snowfence/snowfence/sequence"
+	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -58,4 +66,71 @@ func TestHeldSchemaLock(t *testing.T) {
 	}
 	d.sql("KILL " + found)
 	must(t, swap(t, st, "", record(1, "a")))
+}
+
+// TestPgbouncer puts pgbouncer between programs and PostgreSQL, with the
+// settings of docs/choose/stores.md: each transaction gets another
+// connection.
+func TestPgbouncer(t *testing.T) {
+	path := servers.Need(t, "pgbouncer", "pgbouncer")[0]
+	p := servers.StartPostgres(t)
+	dir, err := os.MkdirTemp("", "pgbouncer") // which its user can enter
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	port, file := servers.Ports(t, 1)[0], filepath.Join(dir, "ini")
+	text := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d user=postgres\n[pgbouncer]\nauth_type = any\n"+
+		"listen_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\npool_mode = transaction\n"+
+		"ignore_startup_parameters = extra_float_digits\n", p.Port, port)
+	must(t, os.WriteFile(file, []byte(text), 0o644))
+	args := []string{file}
+	if os.Getuid() == 0 { // it refuses to run as root
+		args = append(args, "-u", "postgres")
+		must(t, os.Chmod(dir, 0o755))
+	}
+	servers.Start(t, "pgbouncer", path, args, nil).Ready(t, func() error {
+		return opened(t, "pgx", pooled(port, "postgres", "default_query_exec_mode=exec")).Ping()
+	})
+	for driver, setting := range map[string]string{
+		"pgx": "default_query_exec_mode=exec", "postgres": "binary_parameters=yes", // lib/pq
+	} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, func(t *testing.T) store.Store {
+				db := opened(t, driver, pooled(port, p.NewDatabase(t), setting))
+				db.SetMaxOpenConns(4) // many tests at once
+				st, err := sqlstore.New(db, sqlstore.PostgreSQL())
+				must(t, err)
+				return st
+			})
+			db := opened(t, driver, pooled(port, p.NewDatabase(t), setting))
+			ids, err := sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL(),
+				&lease.Options{Create: true, TTL: 2 * time.Second})
+			must(t, err)
+			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+				must(t, tests.ErrOf(ids.Next(t.Context())))
+			}
+			must(t, ids.Close())
+			st, err := sqlstore.New(db, sqlstore.PostgreSQL())
+			if err == nil {
+				err = sequence.Create(t.Context(), st, "bills", sequence.Definition{Mode: sequence.Strict})
+			}
+			must(t, err)
+			for want := int64(1); want <= 3; want++ {
+				tx, err := db.BeginTx(t.Context(), nil)
+				must(t, err)
+				n, err := sqlstore.SequenceTx(t.Context(), tx, sqlstore.PostgreSQL(), "bills")
+				if err == nil {
+					err = tx.Commit()
+				}
+				if err != nil || n.N != want {
+					t.Fatalf("in a transaction: %+v, want %d: %v", n, want, err)
+				}
+			}
+		})
+	}
+}
+
+// pooled is the URL of a database behind pgbouncer.
+func pooled(port int, database, setting string) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable&%s", port, database, setting)
 }
