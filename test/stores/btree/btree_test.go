@@ -88,8 +88,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// BenchmarkKeys measures all kinds of keys in both databases, and prints the
-// rows of the page.
+// BenchmarkKeys measures all kinds of keys in both databases, and prints
+// rows for the page.
 func BenchmarkKeys(b *testing.B) {
 	if *rows < 1 {
 		b.Skip("needs -rows")
@@ -107,7 +107,8 @@ func BenchmarkKeys(b *testing.B) {
 			if r.Fill >= 0 {
 				fill = fmt.Sprintf("%.0f", r.Fill)
 			}
-			fmt.Printf("| %s | %.0f | %.1f | %.1f | %s | %.0f |\n", k.name, r.LogBytes, r.KeyBytes, r.IndexBytes, fill, r.Day)
+			fmt.Printf("| %s | %.0f | %.1f | %.1f | %s | %.0f |\n", k.name, r.LogBytes, r.KeyBytes, r.IndexBytes, fill,
+				r.Day)
 		}
 	}
 }
