@@ -175,7 +175,7 @@ func (b *Backfill) readCounts(
 
 // compare looks for a store that was rolled back behind this Backfill, with
 // or without another identity. It notes that in the namespace, so that no
-// Backfill uses the counts. identity is that of the answer.
+// Backfill uses the counts. identity came with the answer.
 func (b *Backfill) compare(
 	ctx context.Context, seen witnessed, ns scope.Namespace, last store.Record, identity string,
 ) error {

@@ -106,7 +106,7 @@ func (l *Library) Close(h Handle) error {
 		return err
 	}
 	defer l.dropEntry(e)
-	e.ids.beat.raise() // after the handle was marked: who reads the beat from here on gets no ID of it
+	e.ids.beat.raise() // after the handle was marked: a later reader of the beat gets no ID of it
 	return errors.Join(e.ids.gen.Close(), e.ids.give())
 }
 

@@ -14,7 +14,7 @@ import (
 
 func next(c *conn, args [][]byte) { c.next(args) }
 
-// nextOptions are those of SNOWFENCE.NEXT.
+// nextOptions has the options of SNOWFENCE.NEXT.
 type nextOptions struct {
 	count, tag *int64 // nil for none
 	runs       bool

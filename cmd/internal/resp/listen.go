@@ -107,7 +107,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		_ = ln.Close() // it is closed by Serve, too
 	}
 	for c := range s.conns {
-		_ = c.c.SetReadDeadline(time.Unix(1, 0)) // wakes those who wait for a command; replies still go out
+		_ = c.c.SetReadDeadline(time.Unix(1, 0)) // wakes readers of commands; replies still go out
 	}
 	s.mu.Unlock()
 	over := make(chan struct{})

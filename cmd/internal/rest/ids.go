@@ -125,7 +125,7 @@ func (h *rest) setHeaders(w http.ResponseWriter, text bool) {
 	if text {
 		header["Content-Type"] = h.text
 	}
-	header["Cache-Control"] = h.noStore // an ID from a cache would be one that was given out before
+	header["Cache-Control"] = h.noStore // an ID from a cache would be a repeated one
 }
 
 // idEncoder appends IDs as lines, or as one JSON object.

@@ -148,7 +148,7 @@ func (id *Identity) Limited() bool {
 // Count adds to the use of the token.
 func (id *Identity) Count(n int64) { id.usage.Spent.Add(n) }
 
-// who is the caller's name in errors.
+// who returns the caller's name in errors.
 func (r *rights) who() string {
 	if r.token.Name == "" {
 		return "all clients together"

@@ -24,7 +24,7 @@ type Order struct {
 	Count     int64
 	Tag       *int64 // nil for none
 	Room      int64  // of the answer, in bytes
-	Wrong     error  // a mistake in the request: who may not ask is told that first
+	Wrong     error  // a mistake in the request; a refusal comes before it
 }
 
 // MaxBatch is the largest number of IDs in one answer.

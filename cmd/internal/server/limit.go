@@ -137,7 +137,7 @@ func (s *Leases) keepLate(ctx context.Context, id *Identity, limit int, sp *Spac
 }
 
 // keepWithin takes a ticket back if it is beyond the limit of a caller.
-// used is the tick after those that may have been used.
+// used is the tick after the last one that may have been used.
 func (s *Leases) keepWithin(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64) error {
 	return s.takeBackTicket(ctx, sp, l, used, func(ctx context.Context) error {
 		return s.checkHeld(ctx, id, limit, sp, l)

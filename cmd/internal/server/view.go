@@ -39,7 +39,7 @@ func (v *View) leaseOf(r store.Record) Lease {
 	return Lease{r, r.Held(v.Layout.TickOf(v.From))}
 }
 
-// End returns the node after those that a lease stands for.
+// End returns the node after the last one of a lease.
 func (v *View) End(l *Lease) int64 { return l.Node + v.Namespace.Unit }
 
 // Message returns a lease as callers see it.

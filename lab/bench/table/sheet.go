@@ -97,8 +97,8 @@ func (s *sheet) spread(name string) (string, error) {
 	return figure(x.Center) + " ±" + x.PctRangeString(), err
 }
 
-// bounds are those of the median with 95 % confidence; nothing if there are
-// too few figures to say.
+// bounds returns the bounds of the median with 95 % confidence; nothing if
+// there are too few figures to say.
 func (s *sheet) bounds(name string) (string, error) {
 	x, err := s.summary(name)
 	if math.IsInf(x.Lo, 0) || math.IsInf(x.Hi, 0) {

@@ -117,7 +117,7 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// reply says who the store is: another file in its place is another store.
+// reply identifies the store: another file in its place is another store.
 func (s *Store) reply(ctx context.Context) (none store.Reply, _ error) {
 	open, err := s.f.Stat()
 	if err := errors.Join(err, ctx.Err(), s.failure); err != nil {

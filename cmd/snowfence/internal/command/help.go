@@ -48,7 +48,7 @@ func WrapHelp(root *cobra.Command) {
 		fmt.Fprintln(out, wrapText(strings.TrimSpace(text))+"\n")
 		if cmd.Runnable() || cmd.HasSubCommands() {
 			cmd.SetOut(out)
-			_ = cmd.Usage() // who reads help sees that it failed
+			_ = cmd.Usage() // a reader of help sees that it failed
 		}
 	})
 }

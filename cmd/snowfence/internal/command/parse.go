@@ -129,7 +129,7 @@ func CheckName(name string) error {
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // OtherName returns the name of a namespace for a layout, other than the
-// one that is taken.
+// taken one.
 func OtherName(taken, layout string) string {
 	if strings.Contains(layout, "=") || layout == taken {
 		return taken + "-2"
