@@ -191,14 +191,14 @@ func (p *Postgres) Dump(t testing.TB, database string, args ...string) string {
 	}, args...)...)
 }
 
-// Load runs a dump in a database.
+// Load runs a dump in a database, in one transaction: a running program
+// finds no table without its key.
 func (p *Postgres) Load(t testing.TB, database, dump string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "dump.sql")
 	must(t, os.WriteFile(path, []byte(dump), 0o600))
-	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v",
-		"ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-f", path)
-	tests.Run(t, cmd)
+	tests.Run(t, exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-h",
+		"127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-f", path))
 }
 
 // Files runs a program on the server's files, which must not fail.

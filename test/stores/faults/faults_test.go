@@ -21,7 +21,7 @@ func always(*target) bool { return true }
 var replicated = []string{"etcd, three members", "Redis, two replicas behind Sentinel"}
 
 // later are the kinds that make full plays.
-var later = []string{"MariaDB", "etcd", "Kubernetes", "DynamoDB", "S3"}
+var later = []string{"MariaDB", "etcd", "Kubernetes", "DynamoDB", "S3", "Redis, two replicas behind Sentinel"}
 
 func hasServer(tg *target) bool { return tg.pids != nil }
 func hasLink(tg *target) bool   { return tg.link != nil }
