@@ -221,14 +221,14 @@ func s3Bucket(t testing.TB) (string, func() func()) {
 	return url, func() func() {
 		b.save()
 		return func() {
-			for _, key := range b.keys() {
-				_, err := b.c.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: b.name, Key: key})
-				must(b.t, err)
-			}
-			_, err := b.c.DeleteBucket(t.Context(), &s3.DeleteBucketInput{Bucket: b.name})
-			must(b.t, err)
-			_, err = b.c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: b.name})
-			must(b.t, err)
+			fleet.Eventually(t, "the bucket is deleted", func() error { // a holder may write meanwhile
+				for _, key := range b.keys() {
+					_, err := b.c.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: b.name, Key: key})
+					must(b.t, err)
+				}
+				return tests.ErrOf(b.c.DeleteBucket(t.Context(), &s3.DeleteBucketInput{Bucket: b.name}))
+			})
+			must(b.t, tests.ErrOf(b.c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: b.name})))
 			b.back("")
 		}
 	}
