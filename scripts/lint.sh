@@ -54,15 +54,6 @@ listed() {
 	diff <(echo "$found") <(echo "$known") || { echo "go.work does not list exactly the modules of this repository" && return 1; }
 }
 
-# What is compiled elsewhere only: the library, the audit and the simulation where int has 32 bits, and the cipher without assembly. make prove
-# PART=cross has other architectures.
-elsewhere() {
-	local bad=0
-	CGO_ENABLED=0 GOARCH=386 go vet ./... ./internal/audit/... ./lab/simulate/... || bad=1
-	go vet -tags purego ./internal/sparx || bad=1
-	return $bad
-}
-
 # As make test and a release build, so that make test finds the packages compiled.
 export GOFLAGS="${GOFLAGS:-} -tags=grpcnotrace"
 
@@ -74,7 +65,6 @@ check gofumpt formatted
 check columns narrow
 check "conflict markers" merged
 check "go vet" go vet "${all[@]}"
-check "go vet, other architectures" elsewhere
 check staticcheck "$staticcheck" "${all[@]}"
 check modules listed
 check "go mod tidy" scripts/tidy.sh -diff
