@@ -76,7 +76,8 @@ func serialPatterns(b base) {
 			"2020-12-31", "2099-12-31", "2000-01-01", "2100-01-01", "1999-12-31", "2026-09-30", "2026-10-01",
 			"2025-12-29", "2026-07-01", "2099-04-01",
 		} {
-			b.samePattern(sequence.Definition{Mode: sequence.Strict, Pattern: pattern}, day, numbers[(i+j)%len(numbers)])
+			n := numbers[(i+j)%len(numbers)]
+			b.samePattern(sequence.Definition{Mode: sequence.Strict, Pattern: pattern}, day, n)
 		}
 	}
 }
