@@ -123,8 +123,8 @@ func TestRefusedClientOfTLSIsClosedAtOnce(t *testing.T) {
 	s, _ := start(t, Config{MaxConns: -1})
 	theirs, ours := net.Pipe()
 	defer ours.Close()
-	s.serveConn(tls.Server(theirs, &tls.Config{}))
 	noError(t, ours.SetDeadline(time.Now().Add(5*time.Second)))
+	s.serveConn(tls.Server(theirs, &tls.Config{}))
 	if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("it is still open: %v", err)
 	}
