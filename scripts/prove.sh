@@ -43,7 +43,7 @@ run() {
 	# Makes a million IDs inside PostgreSQL and MariaDB, takes 100,000 numbers there, and breaks every term of the functions that `snowfence sql` prints.
 	sql) scripts/setup.sh tests && cd test && strict -timeout=$limit ./stores/insql -long ;;
 	# The tests of all modules in short form, under the race detector. The simulation runs one goroutine at a time, and would take 24 GB there.
-	race) go list "${all[@]}" | grep -v /lab/simulate$ | CGO_ENABLED=1 xargs go run ./scripts/strict -count=1 -race -short -timeout=$limit ;;
+	race) scripts/setup.sh tests && go list "${all[@]}" | grep -v /lab/simulate$ | CGO_ENABLED=1 xargs go run ./scripts/strict -count=1 -race -short -timeout=$limit ;;
 	# Fuzzes every target for FUZZTIME.
 	fuzz) scripts/fuzz.sh "${FUZZTIME:-30s}" ;;
 	# The cipher's tests on other architectures, emulated.

@@ -18,7 +18,9 @@ func (s *Store) Add(ctx context.Context, a store.Addition) (r store.Record, repl
 	if err := store.Check([]store.Write{{New: longest}}); err != nil {
 		return store.Record{}, reply, err
 	}
-	s.taken = s.tx != nil
+	if s.tx != nil {
+		s.taken = true
+	}
 	for range 3 { // what was put back counts anew after the read
 		reply, err = s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
 			r, info, err = s.dialect.add(ctx, c, v, a)

@@ -56,12 +56,12 @@ func TestStreamLeavesItsTokenOthers(t *testing.T) {
 // Batches of all lengths, at once, each get IDs of their own.
 func TestBatchesOfAllLengths(t *testing.T) {
 	s := newService(t, newStore(t, "n"), Options{Lead: 1 << 20})
-	c := CallerOf(anyone(t.Context()))
 	var mu sync.Mutex
 	seen := map[snowfence.ID]bool{}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
+			c := CallerOf(anyone(t.Context()))
 			for _, n := range []int64{1, smallBatch, smallBatch + 1, 5000, 1024, 20_000, 3000} {
 				o := Order{Namespace: "n", Count: n}
 				err := s.IDs.Batch(t.Context(), c, o, func(ids []snowfence.ID) {
@@ -84,8 +84,8 @@ func TestBatchesOfAllLengths(t *testing.T) {
 		})
 	}
 	all.Wait()
-	gone, cancel := context.WithCancel(t.Context())
+	gone, cancel := context.WithCancel(anyone(t.Context()))
 	cancel()
 	use := func([]snowfence.ID) { t.Error("made for no caller") }
-	fails(t, s.IDs.Batch(gone, c, Order{Namespace: "n", Count: 10}, use), "a batch for who is gone")
+	fails(t, s.IDs.Batch(gone, CallerOf(gone), Order{Namespace: "n", Count: 10}, use), "a batch for who is gone")
 }

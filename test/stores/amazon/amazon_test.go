@@ -218,8 +218,14 @@ func TestReadOnly(t *testing.T) {
 // The page says what a renewal takes.
 func TestCallsOfARenewal(t *testing.T) {
 	each(t, func(t *testing.T, s service) {
+		var mu sync.Mutex // S3 is asked for several objects at once
 		seen := map[string]int{}
-		st := s.open(t, "ids", &hooked{of: func(r *http.Request) bool { seen[s.call(r)]++; return false }}, false)
+		st := s.open(t, "ids", &hooked{of: func(r *http.Request) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			seen[s.call(r)]++
+			return false
+		}}, false)
 		must(t, swap(t, st, "", record(5, "a"))) // makes the identity, too
 		clear(seen)
 		must(t, swap(t, st, "a", record(5, "b")))
