@@ -32,8 +32,8 @@ tagged)
 race)
 	echo "== race detector, in short form: the packages whose goroutines share words"
 	# TestOracle has one goroutine, and takes longest.
-	CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -vet=off -timeout=$timeout -skip '^TestOracle$' . ./lease/... ./sequence \
-		./compat/internal/process ./internal/world
+	CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -vet=off -timeout=$timeout -skip '^TestOracle$' . ./lease \
+		./lease/internal/claim ./lease/store ./sequence ./compat/internal/process
 	exit
 	;;
 esac

@@ -72,6 +72,7 @@ func TestHeldSchemaLock(t *testing.T) {
 // settings of docs/choose/stores.md: each transaction gets another
 // connection.
 func TestPgbouncer(t *testing.T) {
+	servers.Later(t)
 	path := servers.Need(t, "pgbouncer", "pgbouncer")[0]
 	p := servers.StartPostgres(t)
 	dir, err := os.MkdirTemp("", "pgbouncer") // which its user can enter
