@@ -159,12 +159,15 @@ func TestSlowWatcherKeepsNoOldView(t *testing.T) {
 			})
 		}()
 		<-begun
-		first := weak.Make(s.Views.all["n"].last)
+		n := s.Views.all["n"]
+		n.mu.Lock()
+		first := weak.Make(n.last)
+		n.mu.Unlock()
 		time.Sleep(2 * watchEvery)
 		synctest.Wait()
 		runtime.GC()
-		if s.Views.all["n"].last.Version < 2 || first.Value() != nil {
-			t.Errorf("version %d, and the first view is still held", s.Views.all["n"].last.Version)
+		if n.last.Version < 2 || first.Value() != nil {
+			t.Errorf("version %d, and the first view is still held", n.last.Version)
 		}
 	})
 }
