@@ -27,3 +27,6 @@ run amd64 "qemu-x86_64-static -cpu Nehalem" -skip '^TestEveryPathIsTested$'
 
 echo "-- $(go env GOARCH), tag purego"
 bin/strict -tags purego -count=1 "${packages[@]}"
+
+echo "-- 386, the audit and the simulation"
+CGO_ENABLED=0 GOARCH=386 go vet ./internal/audit/... ./lab/simulate/...

@@ -18,7 +18,7 @@ func (s *Store) Add(ctx context.Context, a store.Addition) (r store.Record, repl
 	if err := store.Check([]store.Write{{New: longest}}); err != nil {
 		return store.Record{}, reply, err
 	}
-	if s.tx != nil {
+	if s.tx != nil { // of one goroutine
 		s.taken = true
 	}
 	for range 3 { // what was put back counts anew after the read

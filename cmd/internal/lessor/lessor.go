@@ -111,7 +111,7 @@ func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) 
 	return l.store.Acquire(ctx, namespace, r)
 }
 
-// subletNode tries all units, first the one of the last free node. Its
+// subletNode tries all units, first the unit of the last free node. Its
 // error is [lease.ErrTaken] if another unit may help. seen is the number of
 // units.
 func (l *Lessor) subletNode(

@@ -74,7 +74,7 @@ func (e *exchange) makeCall() error {
 	if f := e.method.Subject(); f != nil {
 		in.ProtoReflect().Set(f, protoreflect.ValueOfString(e.subject()))
 	}
-	if err := e.method.Authorize(ctx, in); err != nil { // a refusal comes first
+	if err := e.method.Authorize(ctx, in); err != nil { // before mistakes in the request
 		return err
 	}
 	if err := e.fillRequest(in); err != nil {

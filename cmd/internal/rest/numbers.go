@@ -23,7 +23,7 @@ func (h *rest) numbers(e *exchange) error {
 	}
 	text := prefersText(r.Header) && !in.WithoutNumbers
 	if err != nil || r.Method == http.MethodHead {
-		if err2 := id.Authorize(server.VerbIDs, name, 1); err2 != nil { // a refusal comes first
+		if err2 := id.Authorize(server.VerbIDs, name, 1); err2 != nil { // before mistakes in the request
 			return err2
 		}
 		if err == nil { // no client would see the numbers

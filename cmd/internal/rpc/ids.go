@@ -122,7 +122,7 @@ func (r ids) Range(ctx context.Context, m *pb.RangeRequest) (*pb.RangeResponse, 
 // NextNumbers is SequenceService.Next.
 func (r ids) NextNumbers(ctx context.Context, m *pb.SequenceNextRequest) (*pb.SequenceNextResponse, error) {
 	id, n := server.CallerOf(ctx).Identity, int64(max(m.Count, 1))
-	if err := id.May(server.VerbIDs, m.Name); err != nil { // a refusal comes first
+	if err := id.May(server.VerbIDs, m.Name); err != nil { // before mistakes in the request
 		return nil, err
 	}
 	texts := n

@@ -31,11 +31,11 @@ func TestRequestsHaveRoom(t *testing.T) {
 	for kind, b := range map[string][]byte{
 		"proto": empty, "json": []byte(`{"renewals":[{}` + strings.Repeat(",{}", maxRequest/4) + `]}`),
 	} {
-		var before, after runtime.MemStats // unbounded, it takes 200 MB
+		var before, after runtime.MemStats // 52 MB with the race detector, 194 unbounded
 		runtime.ReadMemStats(&before)
 		code := ask("RenewAll", kind, unknown(b))
 		runtime.ReadMemStats(&after)
-		if took := (after.TotalAlloc - before.TotalAlloc) >> 20; code != "invalid_argument" || took > 80 {
+		if took := (after.TotalAlloc - before.TotalAlloc) >> 20; code != "invalid_argument" || took > 60 {
 			t.Errorf("a million empty renewals: %q, %d MB", code, took)
 		}
 	}

@@ -24,7 +24,7 @@ type Order struct {
 	Count     int64
 	Tag       *int64 // nil for none
 	Room      int64  // of the answer, in bytes
-	Wrong     error  // a mistake in the request; a refusal comes before it
+	Wrong     error  // a mistake in the request; a caller without the right learns of none
 }
 
 // MaxBatch is the largest number of IDs in one answer.

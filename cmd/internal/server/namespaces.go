@@ -24,7 +24,8 @@ func describe(ns scope.Namespace, err error) (*pb.Namespace, error) {
 	return out, err
 }
 
-// ListNamespaces lists the namespaces of a caller, deleted ones too.
+// ListNamespaces lists the namespaces that the caller may see, deleted ones
+// too.
 func (s *Management) ListNamespaces(
 	ctx context.Context, _ *pb.ListNamespacesRequest,
 ) (*pb.ListNamespacesResponse, error) {

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// ListSequences lists the sequences of a caller, deleted ones too.
+// ListSequences lists the sequences that the caller may see, deleted ones
+// too.
 func (s *Management) ListSequences(ctx context.Context, _ *pb.SequenceListRequest) (*pb.SequenceListResponse, error) {
 	var list []sequence.Info
 	if err := s.core.reserveList(CallerOf(ctx), &s.lists.sequences, func() (n int, err error) {

@@ -188,7 +188,7 @@ type filler interface {
 	Fill(ctx context.Context, dst []snowfence.ID) (int, error)
 }
 
-// stream writes n IDs, and before an error the ones until then.
+// stream writes n IDs. After an error it has written the IDs before it.
 func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64) error {
 	ids := make([]snowfence.ID, min(n, streamBatch))
 	var text []byte
