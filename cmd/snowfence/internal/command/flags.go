@@ -21,7 +21,8 @@ func ByEnv(e *Env, fs *pflag.FlagSet) error {
 	var err error
 	fs.VisitAll(func(f *pflag.Flag) {
 		value := e.Getenv(EnvName(f.Name))
-		if err != nil || f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
+		_, byHand := f.Annotations[onLine]
+		if err != nil || f.Changed || value == "" || byHand || f.Name == "help" || f.Name == "version" {
 			return
 		}
 		if setErr := fs.Set(f.Name, value); setErr != nil {
@@ -33,8 +34,19 @@ func ByEnv(e *Env, fs *pflag.FlagSet) error {
 	return err
 }
 
-// ofEnv is the annotation of a flag with a value of the environment.
-const ofEnv = "of-env"
+// Annotations of flags.
+const (
+	ofEnv  = "of-env"  // the environment gave the value
+	onLine = "on-line" // the environment must not give it
+)
+
+// OnLine keeps the environment from setting flags that are meant for one
+// occasion.
+func OnLine(cmd *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		_ = cmd.Flags().SetAnnotation(name, onLine, nil) // it fails only for a flag that is not there
+	}
+}
 
 // Given reports whether a flag is on the command line itself.
 func Given(cmd *cobra.Command, flag string) bool {

@@ -34,6 +34,7 @@ func (f *reservedFlags) register(cmd *cobra.Command) {
 		"has a node of this `range`, as in 512-1023; the nodes before make no more")
 	fs.BoolVar(&f.others, "others", false, "snow-drift made the first IDs, or people make some by hand: changes of "+
 		"layout are proven with the reserved numbers too")
+	command.OnLine(cmd, "backfill", "nobody-else", "backfill-nodes", "others")
 }
 
 // check refuses flags that are wrong in every namespace.

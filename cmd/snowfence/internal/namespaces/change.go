@@ -20,7 +20,7 @@ func namespaceChange(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "change NAME", Short: "Give a namespace another layout, if no ID can come twice", Args: cobra.ExactArgs(1),
 		Long: `Change gives a namespace another layout, other nodes that can be leased, or other limits of
-leases. What you do not name stays as it is.
+leases. What you do not name on the command line stays as it is.
 
 With another layout, all holders lose their leases: programs of the old layout end, programs of
 the new one start above all that was granted. It proves first, as "snowfence plan --change"
@@ -53,6 +53,7 @@ changes are proven with these numbers.`,
 	}
 	f.register(cmd, "", "as before", "as before", "as before")
 	cmd.Flags().StringVar(&unused, "unused", "", unusedHelp+" (default: they are in use)")
+	command.OnLine(cmd, "layout", "leasable", "unit", "max-ttl", "max-skew", "unused")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.Namespace = args[0]
 		if err := f.reserved.check(); err != nil {

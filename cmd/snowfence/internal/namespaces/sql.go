@@ -98,11 +98,11 @@ snowfence_serial_text('NAME') takes one and returns its text. More in docs/choos
 		"set in the environment")
 	fs.BoolVar(&f.serial, "serial", false, "print functions that take numbers of strict sequences; this flag cannot "+
 		"be set in the environment")
+	command.OnLine(cmd, "again", "retire", "serial")
 	command.CompleteLayouts(cmd, "layout")
 	command.CompleteWords(cmd, "dialect", dialectNames()...)
 	cmd.RunE = e.Run(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		f.again, f.retire = f.again && command.Given(cmd, "again"), f.retire && command.Given(cmd, "retire")
-		if command.Given(cmd, "serial") && f.serial {
+		if f.serial {
 			return f.printSerial(e, cmd, out)
 		}
 		if err := f.check(cmd); err != nil {

@@ -15,8 +15,8 @@ func sequenceChange(e *command.Env) *cobra.Command {
 	var f changeFlags
 	cmd := &cobra.Command{
 		Use: "change NAME", Short: "Change the end, the ranges or the failover of a sequence",
-		Long: `Change changes a sequence while programs use it. What you do not name stays as it is.
---max may not be below what was given out.
+		Long: `Change changes a sequence while programs use it. What you do not name on the
+command line stays as it is. --max may not be below what was given out.
 
 Mode, start, step, pattern and zone never change: for others create another sequence, which
 starts above this one.`,
@@ -24,6 +24,7 @@ starts above this one.`,
   snowfence sequence change orders --after-failover 100000`,
 	}
 	f.register(cmd, func(string) string { return "" })
+	command.OnLine(cmd, "max", "min-range", "max-range", "after-failover")
 	return onSequence(e, cmd, func(name string) (sequenceWork, error) {
 		c, err := f.changes(cmd)
 		if err != nil {
@@ -47,11 +48,11 @@ there, and no number comes twice.`,
 		Example: "  snowfence sequence delete orders --confirm",
 	}
 	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete it; this flag cannot be set in the environment")
+	command.OnLine(cmd, "confirm")
 	return onSequence(e, cmd, func(name string) (sequenceWork, error) {
-		if !confirm || !command.Given(cmd, "confirm") {
+		if !confirm {
 			return nil, command.Usagef("all programs that use sequence %q will get no more numbers: add --confirm "+
-				"if that is "+
-				"meant", name)
+				"if that is meant", name)
 		}
 		return func(ctx context.Context, st store.Store) error { return sequence.Delete(ctx, st, name) }, nil
 	})
@@ -88,8 +89,8 @@ Confirm never lowers what was given out. You can repeat it.`,
 	fs.Int64Var(&used, "used", 0, "the highest `number` that any caller got")
 	fs.Int64Var(&programs, "programs", 100, "with --used: how many `programs` took numbers that the store lost")
 	fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
+	command.OnLine(cmd, "all", "floor", "used", "programs")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		all = all && command.Given(cmd, "all")
 		if all == (len(args) == 1) {
 			return command.Usagef("name the sequence that you looked at, or add --all")
 		}
