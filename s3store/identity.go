@@ -64,8 +64,8 @@ func (s *Store) ask(ctx context.Context) (told store.Reply, _ error) {
 			return told, fmt.Errorf("s3store: bucket %q: no program has used the prefix %q: %w", s.bucket, s.prefix,
 				store.ErrReadOnly)
 		}
-		if err := s.putObject(ctx, s.idName(), rand.Text(), ""); err != nil && !refused(err, "") {
-			return told, s.explainError(err)
+		if _, err := s.replaceObject(ctx, s.idName(), rand.Text(), ""); err != nil {
+			return told, err
 		}
 	}
 }
@@ -83,8 +83,8 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		if err != nil || o.tag == "" || o.identity() != identity {
 			return err
 		}
-		if err = s.putObject(ctx, s.idName(), rand.Text(), o.tag); !refused(err, o.tag) {
-			return s.explainError(err)
+		if again, err := s.replaceObject(ctx, s.idName(), rand.Text(), o.tag); !again {
+			return err
 		}
 	}
 }

@@ -322,13 +322,18 @@ func (s *Store) Swap(
 	return errs, nil, told
 }
 
-// pause lets other writers of the same record finish.
-func pause(ctx context.Context) error {
+// replaceObject is putObject, and reports whether to read the object and
+// try again. Before that, other writers of it have time to finish.
+func (s *Store) replaceObject(ctx context.Context, name, text, tag string) (again bool, _ error) {
+	err := s.putObject(ctx, name, text, tag)
+	if !refused(err, tag) {
+		return false, s.explainError(err)
+	}
 	select {
 	case <-time.After(10*time.Millisecond + rand.N(90*time.Millisecond)):
-		return nil
+		return true, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, s.explainError(ctx.Err())
 	}
 }
 
@@ -346,12 +351,9 @@ func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 		case r.Nonce != w.Old:
 			return store.ErrLost
 		}
-		err = s.putObject(ctx, s.objectName(w.New.Key), store.Encode(w.New, ""), tag)
-		if !refused(err, tag) {
-			return s.explainError(err)
-		}
-		if err := pause(ctx); err != nil {
-			return s.explainError(err)
+		again, err := s.replaceObject(ctx, s.objectName(w.New.Key), store.Encode(w.New, ""), tag)
+		if !again {
+			return err
 		}
 	}
 }

@@ -3,7 +3,6 @@ package move
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
@@ -54,7 +53,7 @@ func Of(r store.Record) (Moved, error) {
 		return data.Moved, nil
 	}
 	if err := json.Unmarshal([]byte(r.Data), &data); err != nil {
-		return Moved{}, damaged(r, err)
+		return Moved{}, store.Damaged(r.Key, err)
 	}
 	return data.Moved, nil
 }
@@ -64,7 +63,7 @@ func marked(ctx context.Context, r store.Record, m Moved) (store.Record, error) 
 	data := map[string]json.RawMessage{}
 	if r.Nonce != "" {
 		if err := json.Unmarshal([]byte(r.Data), &data); err != nil {
-			return r, damaged(r, err)
+			return r, store.Damaged(r.Key, err)
 		}
 	}
 	data["moved"], _ = json.Marshal(m) // texts and a number always have a JSON
@@ -79,8 +78,4 @@ func marked(ctx context.Context, r store.Record, m Moved) (store.Record, error) 
 	w := world.From(ctx)
 	r.Data, r.Nonce, r.Revision, r.At = string(text), w.Text(), r.Revision+1, w.Now().UnixMilli()
 	return r, err
-}
-
-func damaged(r store.Record, err error) error {
-	return fmt.Errorf("the record of %q is damaged: %w", r.Namespace, err)
 }

@@ -38,7 +38,7 @@ const (
 // counts are for the seconds of an hour.
 type counts [secondsPerHour]uint16
 
-var errCounts = errors.New("its counts are damaged: restore a backup, and run snowfence store restored")
+var errCounts = errors.New("its counts are damaged")
 
 // parseCounts reads the counts of a record. Counts of another epoch are
 // full: the store was rolled back since, and they are unknown.
@@ -105,7 +105,8 @@ func (b *Backfill) count(
 	}
 	switch {
 	case err != nil:
-		return store.Write{}, nil, fmt.Errorf("lease: namespace %q: the hour of %s: %w", b.name, wants[0].shown(), err)
+		return store.Write{}, nil, fmt.Errorf("lease: the hour of %s: %w", wants[0].shown(),
+			store.Damaged(r.Key, err))
 	case full:
 		return store.Write{}, nil, fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs were "+
 			"counted before the store was rolled back: take a time of another hour", b.name, b.node, ErrFull,

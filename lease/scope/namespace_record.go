@@ -65,9 +65,7 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 		ns.Regions, err = readRegions(stored.Layouts, stored.Regions)
 	}
 	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop the programs of this "+
-			"store, restore a backup, and run snowfence store restored before one starts "+
-			"(https://snowfence.github.io/snowfence/operate/operations#backup): %w", r.Namespace, err)
+		return Namespace{}, fmt.Errorf("lease: %w", store.Damaged(r.Key, err))
 	}
 	ns.ticketKey, ns.ledger, ns.before, ns.moved = stored.TicketKey, stored.Ledger, stored.Before, stored.Moved
 	ns.Unit = max(ns.Unit, 1)

@@ -41,7 +41,7 @@ func Decode(k Key, text string) (r Record, mark string, err error) {
 	r.Key = k
 	part := strings.Split(text, "\t")
 	if len(part) != fields {
-		return r, "", damaged(k, fmt.Errorf("it has %d fields, not %d", len(part), fields))
+		return r, "", Damaged(k, fmt.Errorf("it has %d fields, not %d", len(part), fields))
 	}
 	texts := [fields]*string{0: &r.Nonce, 1: &mark, 8: &r.Holder, 9: &r.Label, 10: &r.Veto, 11: &r.Data}
 	ints := [...]*int64{2: &r.Revision, 3: &r.Generation, 4: &r.From, 5: &r.Until, 6: &r.PrevUntil, 7: &r.At}
@@ -49,18 +49,18 @@ func Decode(k Key, text string) (r Record, mark string, err error) {
 		if texts[i] != nil {
 			*texts[i] = textDecoder.Replace(text)
 		} else if *ints[i], err = strconv.ParseInt(text, 10, 64); err != nil {
-			return r, "", damaged(k, err)
+			return r, "", Damaged(k, err)
 		}
 	}
 	if r.Nonce == "" {
-		return r, "", damaged(k, errors.New("it has no nonce"))
+		return r, "", Damaged(k, errors.New("it has no nonce"))
 	}
 	return r, mark, nil
 }
 
-// damaged says what to do. A backup alone is not safe: it is older than the
-// last renewal of each namespace.
-func damaged(k Key, err error) error {
+// Damaged returns an error about the content of a record, and what to do. A
+// backup alone is not safe: it is older than the last renewals.
+func Damaged(k Key, err error) error {
 	return fmt.Errorf("the record of node %d of namespace %q is damaged: stop the programs of this store, restore a "+
 		"backup, and run snowfence store restored before one starts ("+
 		"https://snowfence.github.io/snowfence/operate/operations#backup): %w",
