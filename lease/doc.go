@@ -5,8 +5,7 @@
 // renews it in the background, and heals itself with another grant when it
 // is lost. From a store to IDs:
 //
-//	l, err := lease.Open(ctx, store, "default", scheme, nil)
-//	g, err := snowfence.New(snowfence.Config{Fence: l})
+//	g, err := lease.Generator(ctx, store, nil)
 //	id, err := g.Next(ctx)
 //
 // # The rules
@@ -22,10 +21,10 @@
 //     and again does not push Until far ahead of the clock.
 //   - Renew, every third of the ttl: Until becomes max(Until, now+ttl), by
 //     compare-and-swap on the nonce of the last write. A grant that ended
-//     more than a ttl ago begins anew instead. If a renewal fails
-//     or is slow, IDs are made up to the acknowledged Until. A write
-//     without a reply counts as done only if its own nonce is in the
-//     record, and is used only after one more acknowledged swap.
+//     more than a ttl ago begins anew instead. If a renewal fails or is
+//     slow, IDs are made up to the acknowledged Until. A write without a
+//     reply counts as done only if its own nonce is in the record, and is
+//     used only after one more acknowledged swap.
 //   - If another process wrote instead, the generator is sealed at once,
 //     before anything else. Then the lease heals itself with another grant.
 //     It may take a held node only if it wrote the record itself: a copy

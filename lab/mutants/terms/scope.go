@@ -54,7 +54,7 @@ var Path = slices.Concat(
 	some("lease/backfill/eras.go", `
 		pastEra.holds pastSecond.holds pastSecond.capacity pastSecond.parts slotOf Backfill.servable
 	`),
-	some("lease/internal/claim/find_pages.go", "finder.wait finder.unavailable finder.rank"),
+	some("lease/internal/claim/find_pages.go", "finder.ahead finder.unavailable finder.rank"),
 	some("scheme.go", "Scheme.Nodes Scheme.Compose Scheme.Tag Scheme.checkTag"),
 	some("spread.go", "checkGrant Layout.CheckSpread track.beginTick"),
 	whole("compat/internal/process", "set"),

@@ -16,14 +16,13 @@ import (
 func (c *storeClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 	g, err := c.proceed(ctx)
 	if err != nil && !IsLost(err) && c.lastBlock != nil {
-		err = c.replaced(err)
+		err = c.loseIfReplaced(err)
 	}
 	return g, err
 }
 
 // proceed takes the next step: it acquires, settles an acquisition, or
-// renews. A lease with an earlier grant takes no node over, or two leases
-// would do so for ever.
+// renews.
 func (c *storeClaim) proceed(ctx context.Context) (none snowfence.Grant, _ error) {
 	h := c.held
 	switch {
@@ -47,28 +46,10 @@ func (c *storeClaim) proceed(ctx context.Context) (none snowfence.Grant, _ error
 	return c.renew(ctx, h.records, h.from, c.Ticks.renewal(h.records, now), now)
 }
 
-// beginAnew renews the hold with a grant that leaves out the ticks since
-// the last one, which ended more than a ttl ago.
-func (c *storeClaim) beginAnew(ctx context.Context, now time.Time) (none snowfence.Grant, _ error) {
-	ns, err := c.usable(ctx)
-	if err != nil {
-		return none, err
-	}
-	from, until, err := c.Ticks.grant(ns, c.held.records, now)
-	if err != nil {
-		return none, err
-	}
-	records := make([]store.Record, len(c.held.records))
-	for i, r := range c.held.records {
-		records[i] = granted(ns, r, from, until)
-	}
-	return c.renew(ctx, records, from, until, now)
-}
-
 // acquire gets a grant of another node, or a later one of the same node.
-// Healing does not take over a fixed node, or two leases would do so for
-// ever.
-func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.Grant, err error) {
+// With onlyFree it takes no fixed node from its holder. A lease with an
+// earlier grant asks for that, or two leases would do so for ever.
+func (c *storeClaim) acquire(ctx context.Context, onlyFree bool) (none snowfence.Grant, err error) {
 	if err := c.diagnose(ctx); err != nil {
 		return none, err
 	}
@@ -85,7 +66,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 		return none, err
 	}
 	if c.Node != nil {
-		rs, err := c.fixedBlock(ctx, ns, now, healing)
+		rs, err := c.fixedBlock(ctx, ns, now, onlyFree)
 		if err != nil {
 			return none, err
 		}
@@ -110,7 +91,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 			return none, err
 		}
 		if c.suspect != nil {
-			return c.acquire(ctx, healing)
+			return c.acquire(ctx, onlyFree)
 		}
 	}
 	return none, c.taken
@@ -119,7 +100,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 // fixedBlock returns the records of the fixed block, or why it may not be
 // taken.
 func (c *storeClaim) fixedBlock(
-	ctx context.Context, ns scope.Namespace, now time.Time, healing bool,
+	ctx context.Context, ns scope.Namespace, now time.Time, onlyFree bool,
 ) ([]store.Record, error) {
 	first := *c.Node
 	rs, _, err := c.st.Get(ctx, c.blockKeys(first))
@@ -132,10 +113,10 @@ func (c *storeClaim) fixedBlock(
 				fault.Shown(r.Veto))
 		}
 		held := r.Held(c.Ticks.Layout.TickOf(now)) && r.Generation >= ns.Since
-		if held && !c.mine(r) && (healing || c.Guard && r.Label != c.Label) {
+		if held && !c.mine(r) && (onlyFree || c.Guard && r.Label != c.Label) {
 			until := c.Ticks.Layout.TimeOf(r.Until)
 			return nil, &TakenError{
-				Nodes: snowfence.NodeRange{From: r.Node, Until: r.Node + c.unit}, Fixed: true,
+				Nodes: snowfence.NodeRange{From: r.Node, Until: r.Node + c.unit}, Fixed: true, guarded: c.Guard,
 				Block: c.Nodes, Held: c.unit,
 				Holders: r.Label, same: r.Label == c.Label, NextFree: until.Sub(now),
 				Namespace: c.Name, until: until,

@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
-
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -57,12 +56,9 @@ type Owed struct {
 	Used       int64
 }
 
-// A store swap is lost if the record had another nonce: [store.ErrLost].
-// The sender decides: storeClaim.write for a renewal, storeClaim.take for
-// an acquisition, storeClaim.GiveBack for a release, and package scope for
-// the record of a namespace. If another process wrote instead of a renewal,
-// the lease is lost. Whether the store was rolled back is found out
-// afterwards, in rollback.go.
+// A lost swap ([store.ErrLost]) is not yet a lost grant ([IsLost]): the
+// sender decides. For a renewal it is one. Whether the store was rolled
+// back is found out afterwards, in rollback.go.
 
 var errLost = errors.New("the grant may not be used any more")
 
@@ -75,8 +71,7 @@ func IsLost(err error) bool { return errors.Is(err, errLost) }
 // storeClaim is a claim over a store. proceed looks at the clock, and
 // settles writes without an answer. Then renew writes the records, reads
 // the namespace, and confirms the grant. docs/prove/argument.md follows the
-// rules through the files: grant.go, acquire.go, renew.go, rollback.go,
-// release.go.
+// rules through the files: grant.go, acquire.go, renew.go, release.go.
 type storeClaim struct {
 	*Setup
 	st       store.Store

@@ -30,7 +30,7 @@ func TestForgottenHold(t *testing.T) {
 	grant := c.grant
 	c.earlier = []string{"an attempt"}
 	c.Forget()
-	if c.ticket != nil || string(c.lost) != "0" || c.earlier != nil || c.last != grant {
+	if c.ticket != nil || string(c.lost) != "0" || c.earlier != nil || c.lastGrant != grant {
 		t.Errorf("%+v", c)
 	}
 	c.Forget() // nothing is held

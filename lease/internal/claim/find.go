@@ -38,9 +38,8 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 	return func(yield func([]store.Record, error) bool) {
 		c := f.c
 		f.seen = map[int64]bool{}
-		if !f.offer(ctx, f.own(), 1, yield) || !f.offer(ctx, c.prefer, 1, yield) ||
-			!f.offer(ctx, c.stickyNode(), 1, yield) ||
-			!f.offer(ctx, f.probe(), anyWait, yield) {
+		if !f.offer(ctx, f.own(), false, yield) || !f.offer(ctx, c.prefer, false, yield) ||
+			!f.offer(ctx, c.stickyNode(), false, yield) || !f.offer(ctx, f.probe(), true, yield) {
 			return
 		}
 		if f.scannedLately() {
@@ -53,7 +52,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 				yield(nil, err)
 				return
 			}
-			if !f.offer(ctx, firsts(blocks[:min(len(blocks), f.readable())]), anyWait, yield) {
+			if !f.offer(ctx, firsts(blocks[:min(len(blocks), f.readable())]), true, yield) {
 				return
 			}
 		}
@@ -70,15 +69,12 @@ func (f *finder) scannedLately() bool {
 // readable is how many blocks are read in one go.
 func (f *finder) readable() int { return min(max(most/f.c.perBlock(), 1), probed) }
 
-// anyWait is for blocks with a floor that may be ahead.
-const anyWait = 1 << 62
-
-// offer reads blocks and yields the best free one with a rank up to wait.
-// If others were faster to take it, it reads the rest again. It reports
-// whether to look further.
-func (f *finder) offer(ctx context.Context, nodes []int64, wait int64, yield func([]store.Record, error) bool) bool {
+// offer reads blocks and yields the best free one: with ahead also one with
+// a floor ahead. If others were faster to take it, it reads the rest again.
+// It reports whether to look further.
+func (f *finder) offer(ctx context.Context, nodes []int64, ahead bool, yield func([]store.Record, error) bool) bool {
 	for {
-		blocks, err := f.free(ctx, nodes, wait)
+		blocks, err := f.free(ctx, nodes, ahead)
 		if err != nil {
 			yield(nil, err)
 			return false
@@ -135,9 +131,9 @@ func (f *finder) probe() []int64 {
 	return nodes
 }
 
-// free returns the free blocks around the nodes with a rank up to wait: the
-// best first, none twice.
-func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store.Record, error) {
+// free returns the free blocks around the nodes, with ahead also those with
+// a floor ahead: the best first, none twice.
+func (f *finder) free(ctx context.Context, nodes []int64, ahead bool) ([][]store.Record, error) {
 	c, k := f.c, int64(f.c.Nodes)
 	var ks []store.Key
 	asked := map[int64]bool{}
@@ -160,7 +156,7 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 	for b := range slices.Chunk(rs, c.perBlock()) {
 		if slices.ContainsFunc(b, f.unavailable) {
 			f.seen[b[0].Node] = true
-		} else if f.wait(b) <= wait {
+		} else if ahead || f.ahead(b) == 0 {
 			blocks = append(blocks, b)
 		}
 	}

@@ -139,27 +139,24 @@ func (f *finder) rank(rs []store.Record) rank {
 		last = max(last, f.ns.FloorOf(r))
 		labelled = labelled || r.Label == f.c.Label
 	}
-	switch wait := f.wait(rs); {
-	case wait > 1:
-		return rank{2, wait}
+	switch ahead := f.ahead(rs); {
+	case ahead > 0:
+		return rank{2, ahead}
 	case labelled:
 		return rank{0, -last}
 	}
 	return rank{1, last}
 }
 
-// wait ranks a block: 0 if it was never leased, 1 if its floor is this
-// lease's own or not ahead, and otherwise the distance of the floor.
-func (f *finder) wait(rs []store.Record) int64 {
-	var w int64
+// ahead returns by how many ticks the floor of a block is ahead; 0 if it is
+// not, or is this lease's own.
+func (f *finder) ahead(rs []store.Record) (n int64) {
 	for _, r := range rs {
-		if f.c.mine(r) {
-			w = max(w, 1)
-		} else if r.Nonce != "" {
-			w = max(w, 1, 1+f.ns.FloorOf(r)-max(f.now, f.ns.Floor))
+		if !f.c.mine(r) {
+			n = max(n, f.ns.FloorOf(r)-max(f.now, f.ns.Floor))
 		}
 	}
-	return w
+	return n
 }
 
 // unavailable reports whether a node cannot be leased now. A floor more

@@ -60,8 +60,7 @@ func found(t *testing.T, now, floor int64) (*stage, *finder) {
 }
 
 // The node whose grant begins soonest comes first.
-// None comes before one that was never leased.
-func TestWaitForANode(t *testing.T) {
+func TestFloorAhead(t *testing.T) {
 	const now = 1_000_000
 	of := func(untils ...int64) (rs []store.Record) {
 		for _, u := range untils {
@@ -80,17 +79,17 @@ func TestWaitForANode(t *testing.T) {
 	}{
 		"never leased":                        {0, of(0), 0},
 		"never leased, below the floor":       {now + 9, of(0, 0), 0},
-		"leased long ago":                     {0, of(now - 10), 1},
-		"until now":                           {0, of(now), 1},
-		"a little ahead":                      {0, of(now + 5), 6},
-		"the first is further ahead":          {0, of(now+5, now+2), 6},
-		"the second is further ahead":         {0, of(now+2, now+5), 6},
-		"one was never leased":                {0, of(0, now-10), 1},
-		"ahead of a floor that is ahead":      {now + 100, of(now + 103), 4},
-		"below a floor that is ahead":         {now + 100, of(now + 3), 1},
-		"its own, ahead":                      {0, []store.Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}}, 1},
-		"another's behind its own":            {0, []store.Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}, {Nonce: "x", Generation: 4, Until: now + 2}}, 3},
-		"of an earlier layout, further ahead": {0, []store.Record{{Nonce: "x", Generation: 2, Until: now + 50}}, 1},
+		"leased long ago":                     {0, of(now - 10), 0},
+		"until now":                           {0, of(now), 0},
+		"a little ahead":                      {0, of(now + 5), 5},
+		"the first is further ahead":          {0, of(now+5, now+2), 5},
+		"the second is further ahead":         {0, of(now+2, now+5), 5},
+		"one was never leased":                {0, of(0, now-10), 0},
+		"ahead of a floor that is ahead":      {now + 100, of(now + 103), 3},
+		"below a floor that is ahead":         {now + 100, of(now + 3), 0},
+		"its own, ahead":                      {0, []store.Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}}, 0},
+		"another's behind its own":            {0, []store.Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}, {Nonce: "x", Generation: 4, Until: now + 2}}, 2},
+		"of an earlier layout, further ahead": {0, []store.Record{{Nonce: "x", Generation: 2, Until: now + 50}}, 0},
 	} {
 		g, f := found(t, now, c.floor)
 		for i, r := range c.block {
@@ -98,8 +97,8 @@ func TestWaitForANode(t *testing.T) {
 				c.block[i].Nonce = g.c.nonce()
 			}
 		}
-		if w := f.wait(c.block); w != c.want {
-			t.Errorf("%s: %d, not %d", name, w, c.want)
+		if n := f.ahead(c.block); n != c.want {
+			t.Errorf("%s: %d, not %d", name, n, c.want)
 		}
 	}
 }
@@ -182,8 +181,8 @@ func TestOrderOfFreeBlocks(t *testing.T) {
 		r.Key, r.Nonce, r.Generation = store.Key{Namespace: "n", Node: node}, "x", 4
 		must(store.Put(t.Context(), g.Memory, store.Write{New: r}))
 	}
-	for wait, want := range map[int64]string{anyWait: "[7 6 5 4 3 2 1]", 1: "[7 6 5 4 3]", 0: "[5]"} {
-		blocks, err := f.free(t.Context(), []int64{1, 2, 3, 4, 5, 6, 7, 8, 5}, wait)
+	for ahead, want := range map[bool]string{true: "[7 6 5 4 3 2 1]", false: "[7 6 5 4 3]"} {
+		blocks, err := f.free(t.Context(), []int64{1, 2, 3, 4, 5, 6, 7, 8, 5}, ahead)
 		g.must(err)
 		var got []int64
 		for _, b := range blocks {
@@ -315,8 +314,8 @@ func TestRankOfABlock(t *testing.T) {
 		{[]store.Record{r(own, 50), r("another", 40)}, rank{0, -50}},
 		{[]store.Record{r("another", 50), r("another", 40)}, rank{1, 50}},
 		{[]store.Record{{}, {}}, rank{1, 10}},
-		{[]store.Record{r(own, 50), r(own, 140)}, rank{2, 41}},
-		{[]store.Record{r(own, 140), {Nonce: g.c.nonce(), Holder: "own"}}, rank{2, 41}},
+		{[]store.Record{r(own, 50), r(own, 140)}, rank{2, 40}},
+		{[]store.Record{r(own, 140), {Nonce: g.c.nonce(), Holder: "own"}}, rank{2, 40}},
 	} {
 		if got := f.rank(c.of); got != c.want {
 			t.Errorf("%+v: %+v", c, got)

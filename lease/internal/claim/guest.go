@@ -25,14 +25,14 @@ type guestClaim struct {
 	asked  time.Duration // the ttl; 0 leaves it to the server
 	near   *int64        // the node to ask for at first; nil for none
 
-	ticket  wire.Ticket     // nil when nothing is held
-	grant   snowfence.Grant // of ticket
-	earlier []string        // attempts that may have worked, and had no answer
-	fresh   bool            // each attempt before the grant's had an answer
-	refused bool            // the grant is not used, and given back before the next step
-	lost    wire.Ticket     // the last ticket, after a loss
-	last    snowfence.Grant // the highest grant of its node; Until 0 when there was none
-	avoid   map[int64]bool  // nodes that Options.Check refused
+	ticket    wire.Ticket     // nil when nothing is held
+	grant     snowfence.Grant // of ticket
+	earlier   []string        // attempts that may have worked, and had no answer
+	fresh     bool            // each attempt before the grant's had an answer
+	refused   bool            // the grant is not used, and given back before the next step
+	lost      wire.Ticket     // the last ticket, after a loss
+	lastGrant snowfence.Grant // the highest grant of its node; Until 0 when there was none
+	avoid     map[int64]bool  // nodes that Options.Check refused
 }
 
 // OverServer returns a claim over a server that holds nothing. It asks for
@@ -102,7 +102,7 @@ func (c *guestClaim) heard(a wire.Lease) error {
 // ended forgets the hold, and remembers the end of its ticks.
 func (c *guestClaim) ended() {
 	if c.grant.Until > c.grant.From && !c.refused {
-		c.last = c.grant
+		c.lastGrant = c.grant
 	}
 	c.ticket, c.grant, c.earlier, c.refused = nil, snowfence.Grant{}, nil, false
 	c.kept.Store(nil)
@@ -120,7 +120,7 @@ func (c *guestClaim) GiveBack(ctx context.Context, o *Owed) error {
 	if len(c.earlier) > 0 {
 		var err error
 		if c.ticket == nil {
-			_, err = c.ask(ctx)
+			_, err = c.request(ctx)
 		} else {
 			_, err = c.renew(ctx)
 		}

@@ -64,10 +64,10 @@ func (c *guestClaim) vetoed(node int64, why error) error {
 
 // check refuses a grant that the holder must not use.
 func (c *guestClaim) check(ctx context.Context, g snowfence.Grant) error {
-	if g.Node == c.last.Node && g.From < c.last.Until {
+	if g.Node == c.lastGrant.Node && g.From < c.lastGrant.Until {
 		return fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d "+
 			"were granted before: its store was rolled back, and this lease waits for later ticks",
-			g.Node, c.Name, g.From, c.last.Until)
+			g.Node, c.Name, g.From, c.lastGrant.Until)
 	}
 	if c.Node == nil && c.Check != nil {
 		if err := c.Check(ctx, g.Node); err != nil {
@@ -87,26 +87,26 @@ const maxAsked = 4
 // persist asks until there is an answer.
 func (c *guestClaim) persist(ctx context.Context) (g snowfence.Grant, err error) {
 	for range maxAsked {
-		if g, err = c.ask(ctx); len(c.earlier) == 0 {
+		if g, err = c.request(ctx); len(c.earlier) == 0 {
 			break
 		}
 	}
 	return g, err
 }
 
-// ask acquires, or finds the nodes of an attempt without an answer.
-func (c *guestClaim) ask(ctx context.Context) (none snowfence.Grant, err error) {
+// request acquires, or finds the nodes of an attempt without an answer.
+func (c *guestClaim) request(ctx context.Context) (none snowfence.Grant, err error) {
 	o := c.Settings
 	r := wire.Request{
 		TTL: c.asked, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
-		Attempt: c.World.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.last.Until > 0,
+		Attempt: c.World.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.lastGrant.Until > 0,
 		Avoid: slices.Sorted(maps.Keys(c.avoid)), Fingerprint: c.Scheme.Fingerprint(),
 	}
 	if c.Scheme.Layout().Bits(snowfence.FieldKey) > 0 {
 		r.Keys = c.Scheme.KeyIDs()
 	}
-	if c.last.Until > 0 {
-		r.Prefer = &c.last.Node
+	if c.lastGrant.Until > 0 {
+		r.Prefer = &c.lastGrant.Node
 	} else if node := c.stickyNode(); len(node) > 0 {
 		r.Prefer = &node[0]
 	} else {

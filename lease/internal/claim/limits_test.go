@@ -30,7 +30,7 @@ func TestFit(t *testing.T) {
 		{ns: limits{time.Hour, time.Minute}, asked: limits{time.Hour, time.Minute + 1}},
 	} {
 		ns := scope.Namespace{Name: "n", Terms: scope.Terms{MaxTTL: c.ns.ttl, MaxSkew: c.ns.skew}}
-		ttl, skew, err := fit(ns, Settings{TTL: c.asked.ttl, MaxSkew: c.asked.skew})
+		ttl, skew, err := ttlAndSkew(ns, Settings{TTL: c.asked.ttl, MaxSkew: c.asked.skew})
 		got := limits{ttl, skew}
 		if (err == nil) != c.ok || !c.ok && !errors.Is(err, fault.ErrInvalid) || c.ok && got != c.want {
 			t.Errorf("%v of %v: %v, %v", c.asked, c.ns, got, err)

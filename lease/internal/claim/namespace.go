@@ -91,7 +91,7 @@ func (c *storeClaim) fits(ns scope.Namespace) error {
 // at the first use of a lease, before its keeper. It is an error if the
 // namespace allows less.
 func (c *storeClaim) fillSettings(ns scope.Namespace) error {
-	ttl, skew, err := fit(ns, c.Settings)
+	ttl, skew, err := ttlAndSkew(ns, c.Settings)
 	if c.held == nil && c.lastBlock == nil {
 		c.unit, c.Nodes = ns.Unit, max(c.Nodes, int(ns.Unit))
 	}
@@ -101,9 +101,9 @@ func (c *storeClaim) fillSettings(ns scope.Namespace) error {
 	return err
 }
 
-// fit returns the ttl and the skew of a lease with these settings, or why
+// ttlAndSkew returns the ttl and the skew of a lease with these settings, or why
 // the namespace refuses them.
-func fit(ns scope.Namespace, o Settings) (ttl, skew time.Duration, err error) {
+func ttlAndSkew(ns scope.Namespace, o Settings) (ttl, skew time.Duration, err error) {
 	ttl, skew = cmp.Or(o.TTL, min(scope.DefaultTTL, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(scope.DefaultTTL, ns.MaxSkew))
 	switch {
 	case ttl > ns.MaxTTL:

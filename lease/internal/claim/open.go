@@ -72,8 +72,8 @@ func Pin(ctx context.Context, st store.Store, namespace string) (unpin func(), e
 	return unpin, nil
 }
 
-// register makes sure that the namespace exists, is for this
-// scheme, and allows this lease's ttl and skew.
+// register makes sure that the namespace exists, is for this scheme, and
+// allows this lease's ttl and skew.
 func (c *storeClaim) register(ctx context.Context) error {
 	if err := c.create(ctx); err != nil {
 		return err // the next read would ask for a namespace that we may create

@@ -64,8 +64,8 @@ func (c *storeClaim) returned() {
 	c.kept.Store(nil)
 }
 
-// abandonAcquire gives back an acquisition
-// that never counted. None of it was used.
+// abandonAcquire gives back an acquisition that never counted. None of it
+// was used.
 func (c *storeClaim) abandonAcquire(ctx context.Context) error {
 	h := c.held
 	stored, _, err := c.st.Get(ctx, keys(h.records))

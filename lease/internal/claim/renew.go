@@ -14,6 +14,24 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
+// beginAnew renews the hold with a grant that leaves out the ticks since
+// the last one, which ended more than a ttl ago.
+func (c *storeClaim) beginAnew(ctx context.Context, now time.Time) (none snowfence.Grant, _ error) {
+	ns, err := c.usable(ctx)
+	if err != nil {
+		return none, err
+	}
+	from, until, err := c.Ticks.grant(ns, c.held.records, now)
+	if err != nil {
+		return none, err
+	}
+	records := make([]store.Record, len(c.held.records))
+	for i, r := range c.held.records {
+		records[i] = granted(ns, r, from, until)
+	}
+	return c.renew(ctx, records, from, until, now)
+}
+
 // renew writes a grant into the records of the hold, and confirms it. now
 // is the time before the write. The order is the rule: write, then read the
 // namespace, then use.
@@ -27,8 +45,8 @@ func (c *storeClaim) renew(
 	return c.confirm(ctx, until, now)
 }
 
-// write swaps all records of the hold for
-// ones with the given until and a new nonce.
+// write swaps all records of the hold for ones with the given until and a
+// new nonce.
 func (c *storeClaim) write(ctx context.Context, records []store.Record, until int64) error {
 	h := c.held
 	last := c.lastNonce()
@@ -44,7 +62,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	}
 	doubt := len(h.unanswered) > 0
 	gone, unknown := c.swap(ctx, h, writes)
-	overLast := func(i int) bool { return writes[i].Old == last } // no write of ours comes over it
+	overLast := func(i int) bool { return writes[i].Old == last } // so no late write of ours can stand there
 	switch {
 	case len(gone) > 0 && (!doubt || slices.ContainsFunc(gone, overLast)):
 		return c.loseHold(nil, fmt.Errorf("another process changed node %d", h.records[0].Node))

@@ -52,10 +52,10 @@ func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	}
 }
 
-// replaced returns the error of a call of the store. If the store was
+// loseIfReplaced returns the error of a call of the store. If the store was
 // replaced, no grant of the old one protects anybody, and the hold is lost
 // at once. Otherwise the grant may be used to its end.
-func (c *storeClaim) replaced(err error) error {
+func (c *storeClaim) loseIfReplaced(err error) error {
 	if errors.Is(err, store.ErrReplaced) {
 		return c.lose(err)
 	}

@@ -134,7 +134,7 @@ func (c *player) knows() string {
 		add(claim.ticket != nil, "holds %s from %d", nodesName(g.Node, g.Nodes), g.From)
 		add(len(claim.earlier) > 0, "%d attempts in doubt", len(claim.earlier))
 		add(claim.lost != nil, "shows a lost ticket")
-		add(claim.last.Until > 0, "had %d up to %d", claim.last.Node, claim.last.Until)
+		add(claim.lastGrant.Until > 0, "had %d up to %d", claim.lastGrant.Node, claim.lastGrant.Until)
 		add(len(claim.avoid) > 0, "avoids %v", slices.Sorted(maps.Keys(claim.avoid)))
 	}
 	if k := c.kept.Load(); k != nil {

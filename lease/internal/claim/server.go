@@ -71,8 +71,8 @@ func (v server) Renew(ctx context.Context, b wire.Ticket, attempt string, earlie
 		return none, err
 	}
 	if strings.HasPrefix(t.Nonce, attempt+".") {
-		// If all renewals had one attempt, a write
-		// of a copy would count as the holder's.
+		// If all renewals had one attempt, a write of a copy would count as
+		// the holder's.
 		return none, fault.Invalidf("lease: node %d of namespace %q: the last renewal had the same attempt: use a "+
 			"new random attempt for each", t.Node, t.Namespace)
 	}
@@ -151,7 +151,7 @@ func (v server) resume(ctx context.Context, t ticket.Claims, attempt string) (_ 
 }
 
 // ofStore parses a ticket of the store. One of a lessor is an
-// [ErrElsewhere].
+// [fault.ErrElsewhere].
 func ofStore(b wire.Ticket) (ticket.Claims, error) {
 	t, err := ticket.Parse(b)
 	if t.Lessor != "" {

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease/internal/answer"
-
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/answer"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/scope"
@@ -159,7 +158,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 	stored = stored[:last]
 	_ = c.fillSettings(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
 	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until}
-	for _, r := range stored {
+	for _, r := range stored { // as the holder knows it, for diagnose
 		r.Nonce, r.Revision = t.Nonce, t.RevisionOf(r.Node)
 		h.records, h.acked = append(h.records, r), append(h.acked, r.Revision)
 	}
@@ -194,8 +193,8 @@ func attempted(nonce string, attempts []string) bool {
 	return slices.Contains(attempts, begin)
 }
 
-// signing returns the namespace with the key that signs
-// its tickets. The first ticket makes it.
+// signing returns the namespace with the key that signs its tickets. The
+// first ticket makes it.
 func (c *storeClaim) signing(ctx context.Context) (scope.Namespace, error) {
 	for {
 		ns, err := c.usable(ctx)

@@ -76,8 +76,8 @@ func (s *Setup) correct(by time.Duration) {
 		"namespace", s.Name, "label", s.Label, "ahead", by.Round(time.Millisecond))
 }
 
-// Kept is the highest until that was sent for a node, −1 if a server was to
-// choose one. The node is kept for us up to that tick, not longer.
+// Kept is the highest until that was sent for a node. Node is −1 if a
+// server was to choose it. It is kept for us up to that tick, not longer.
 type Kept struct{ Node, Until int64 }
 
 func (k *Kept) String() string {
@@ -98,9 +98,9 @@ func (s *Setup) LastTTL() time.Duration { return cmp.Or(time.Duration(s.given.Lo
 // setTTL sets the ttl of the grants.
 func (s *Setup) setTTL(ttl time.Duration) { s.TTL, s.Ticks.TTL = ttl, ttl }
 
-// noteSend notes how long a node is kept for us if the
-// coming write arrives. It notes before it looks at ctx, so
-// the goroutine that ended ctx and reads kept knows of every write.
+// noteSend notes how long a node is kept for us if the coming write
+// arrives. It notes before it looks at ctx, so the goroutine that ended ctx
+// and reads kept knows of every write.
 func (s *Setup) noteSend(ctx context.Context, node, until int64) error {
 	before := s.kept.Load()
 	if before == nil || until > before.Until {

@@ -16,16 +16,16 @@ import (
 const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
 
 // stickyNode returns the node that the sticky file names.
-func (c *Setup) stickyNode() []int64 {
-	if c.StickyFile == "" {
+func (s *Setup) stickyNode() []int64 {
+	if s.StickyFile == "" {
 		return nil
 	}
-	node, err := readSticky(c.StickyFile, c.Name)
+	node, err := readSticky(s.StickyFile, s.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the first start
 	case err != nil:
-		c.Logger.Warn("sticky file ignored", "namespace", c.Name, "file", c.StickyFile, "cause", err)
+		s.Logger.Warn("sticky file ignored", "namespace", s.Name, "file", s.StickyFile, "cause", err)
 		return nil
 	}
 	return []int64{node}
@@ -49,13 +49,13 @@ func readSticky(path, namespace string) (node int64, err error) {
 
 // noteSticky writes the sticky file. That it cannot is no reason to be
 // without a node.
-func (c *Setup) noteSticky(node int64) {
-	path := c.StickyFile
+func (s *Setup) noteSticky(node int64) {
+	path := s.StickyFile
 	if path == "" {
 		return
 	}
-	if err := writeSticky(path, fmt.Sprintf(stickyForm, c.Name, node)); err != nil {
-		c.Logger.Warn("sticky file not written", "namespace", c.Name, "file", path, "node", node, "cause", err)
+	if err := writeSticky(path, fmt.Sprintf(stickyForm, s.Name, node)); err != nil {
+		s.Logger.Warn("sticky file not written", "namespace", s.Name, "file", path, "node", node, "cause", err)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type TakenError struct {
 	Namespace string
 	Nodes     snowfence.NodeRange // that were asked for: those that can be leased, narrowed by Options.Within
-	Fixed     bool                // Options.Node asked for it, and another label holds it (Options.Guard)
+	Fixed     bool                // Options.Node asked for it, and it has a holder that must not lose it
 	Block     int                 // how many contiguous nodes were asked for
 	Held      int64               // nodes that have a holder
 	Refused   int64               // nodes that are vetoed, or that Options.Check refused
@@ -25,6 +25,7 @@ type TakenError struct {
 	NextFree  time.Duration       // until the next lease ends if it is not renewed; 0 when not known
 
 	same     bool      // the holder of the fixed node has the label of who asks
+	guarded  bool      // by Options.Guard
 	narrowed bool      // by Options.Within
 	until    time.Time // of the fixed node
 	cause    error     // what Options.Check said last; may be nil
@@ -38,9 +39,12 @@ func (e *TakenError) Error() string {
 		} else if e.Holders == "" {
 			who = ""
 		}
-		return fmt.Sprintf("lease: node %d of namespace %q is held%s until %s: "+
-			"stop that process, take another node, or take this one over (without Guard)",
-			e.Nodes.From, e.Namespace, who, e.until.Format(time.RFC3339Nano))
+		advice := "stop that process, or take another node"
+		if e.guarded {
+			advice = "stop that process, take another node, or take this one over (without Guard)"
+		}
+		return fmt.Sprintf("lease: node %d of namespace %q is held%s until %s: %s",
+			e.Nodes.From, e.Namespace, who, e.until.Format(time.RFC3339Nano), advice)
 	}
 	var b strings.Builder
 	among := fmt.Sprintf("%d nodes", e.Nodes.Until-e.Nodes.From)
@@ -75,7 +79,7 @@ func (e *TakenError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns [ErrTaken], and what Options.Check said last.
+// Unwrap returns [fault.ErrTaken], and what Options.Check said last.
 func (e *TakenError) Unwrap() []error {
 	if e.cause == nil {
 		return []error{fault.ErrTaken}
