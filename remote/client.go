@@ -75,8 +75,9 @@ type peer struct {
 
 // Dial returns a client of servers that share one store. While one does not
 // answer, the client asks the others. An address is http://host:port,
-// https://host:port, or unix:/path for a socket of this host. It does no
-// I/O: errors of a server show at the first request.
+// https://host:port, or unix:/path for a socket of this host. By http:, a
+// proxy in between has to pass HTTP/2 on. It does no I/O: errors of a
+// server show at the first request.
 func Dial(addresses []string, o *Options) (*Client, error) {
 	var opts Options
 	if o != nil {
@@ -92,9 +93,9 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 	}
 	c := &Client{timeout: cmp.Or(opts.Timeout, 5*time.Second)}
 	c.leases = &tickets{c: c}
-	tcp, auth := c.httpClient(opts.TLS), connect.WithInterceptors(&header{token: opts.Token, file: opts.TokenFile})
+	auth := connect.WithInterceptors(&header{token: opts.Token, file: opts.TokenFile})
 	for _, address := range addresses {
-		client, base := tcp, strings.TrimSuffix(address, "/")
+		client, base := (*http.Client)(nil), strings.TrimSuffix(address, "/")
 		path, socket := strings.CutPrefix(address, "unix:")
 		u, err := url.Parse(address)
 		switch {
@@ -103,6 +104,8 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil:
 			return nil, fmt.Errorf("remote: server %q: write it as http://host:port, https://host:port or unix:/path, "+
 				"and give the token in Options.Token", hide(address))
+		default:
+			client = c.httpClient(opts.TLS, u.Scheme == "http")
 		}
 		c.servers = append(c.servers, &peer{
 			address:   strings.TrimSuffix(address, "/"),
@@ -115,14 +118,16 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 	return c, nil
 }
 
-// httpClient returns a client of HTTP with connections of its own.
-func (c *Client) httpClient(conf *tls.Config) *http.Client {
+// httpClient returns a client of HTTP with connections of its own. Many
+// requests share one by HTTP/2; with TLS, a proxy may choose HTTP/1.1.
+func (c *Client) httpClient(conf *tls.Config, plain bool) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = conf.Clone()
 	t.MaxIdleConnsPerHost = 64
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP2(true)
-	t.Protocols.SetUnencryptedHTTP2(true) // many requests share one connection
+	t.Protocols.SetHTTP1(!plain)
+	t.Protocols.SetUnencryptedHTTP2(plain)
 	// Pings notice a server that vanished, and the next request makes a new
 	// connection.
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
@@ -137,11 +142,9 @@ func (c *Client) httpClient(conf *tls.Config) *http.Client {
 // socketClient is client for a socket of this host, where connections cost
 // little: over HTTP/1.1 a request takes half the processor time.
 func (c *Client) socketClient(path string) *http.Client {
-	h := c.httpClient(nil)
+	h := c.httpClient(nil, false)
 	t := h.Transport.(*http.Transport)
-	t.Proxy = nil
-	t.Protocols, t.HTTP2 = new(http.Protocols), nil
-	t.Protocols.SetHTTP1(true)
+	t.Proxy, t.HTTP2 = nil, nil
 	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}

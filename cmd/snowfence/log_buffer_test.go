@@ -52,7 +52,7 @@ func TestLogThatNobodyReads(t *testing.T) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if second {
 			await("/readyz", http.StatusServiceUnavailable)
-			_ = cmd.Process.Signal(syscall.SIGTERM)
+			go repeatSignal(cmd.Process)
 		}
 		err := cmd.Wait()
 		var ended *exec.ExitError

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 	_ "time/tzdata" // for sequences by date where the machine knows no zones
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
@@ -27,10 +28,11 @@ func process(e *command.Env) int {
 	go func() {
 		select {
 		case <-signals:
-			// A second Ctrl-C ends the program at once. This comes first,
-			// because a user may send it as soon as the program stops.
-			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			cancel()
+			// A second Ctrl-C ends the program at once. timeout(1) sends each
+			// signal twice, to the program and to its group.
+			time.Sleep(200 * time.Millisecond)
+			signal.Reset(os.Interrupt, syscall.SIGTERM)
 		case <-ctx.Done():
 		}
 	}()

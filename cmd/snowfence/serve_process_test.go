@@ -142,10 +142,18 @@ func TestServeTwoSignals(t *testing.T) {
 	s.waitFor("IDs are unique")
 	s.signal(syscall.SIGTERM)
 	s.waitFor("stopping")
-	s.signal(syscall.SIGTERM)
+	go repeatSignal(s.cmd.Process)
 	var exit *exec.ExitError
 	if err := s.wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
 		t.Errorf("the program ended with %v", err)
+	}
+}
+
+// repeatSignal sends SIGTERM until the program has ended: one that comes
+// with the first counts as the first.
+func repeatSignal(p *os.Process) {
+	for p.Signal(syscall.SIGTERM) == nil {
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

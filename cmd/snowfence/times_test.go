@@ -19,5 +19,7 @@ func TestTimesOfRequests(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	fails(t, errOf(server.ParseTime("2019-05-17 later")), "no error")
+	for _, text := range []string{"2019-05-17 later", "20190517", "2019", "1558081800"} {
+		fails(t, errOf(server.ParseTime(text)), "%s", text)
+	}
 }

@@ -1,6 +1,7 @@
 package resp
 
 import (
+	"io"
 	"runtime"
 	"strconv"
 	"strings"
@@ -19,8 +20,9 @@ func (c *conn) serve() {
 		if c.w > 0 && !c.triedAuth { // the client of TLS has shown its certificate
 			c.identify(began)
 		}
-		if err := c.runCommands(); err != nil {
-			c.out = appendError(c.out, "ERR", err.Error())
+		wrong := c.runCommands()
+		if wrong != nil {
+			c.out = appendError(c.out, "ERR", wrong.Error())
 			c.quit = true
 		}
 		ran := c.countCommands()
@@ -35,9 +37,21 @@ func (c *conn) serve() {
 			// All of them were answered at the end.
 			c.srv.cfg.Service.Answered(server.RESP, ran, time.Since(began), about)
 		}
+		if wrong != nil {
+			c.discardRest()
+		}
 		if !there || c.quit || !c.readMore(began) {
 			return
 		}
+	}
+}
+
+// discardRest reads what a client still sends for a moment: a connection
+// that is closed with unread bytes is reset, and the error lost.
+func (c *conn) discardRest() {
+	if half, ok := c.c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		_ = c.c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		_, _ = io.CopyN(io.Discard, c.c, 64<<10)
 	}
 }
 

@@ -146,6 +146,10 @@ func (e *exchange) fillRequest(in proto.Message) error {
 // route's, once: with an ignored misspelling, a request would mean
 // something else.
 func (e *exchange) readParams() (url.Values, error) {
+	if e.body == "" && e.r.ContentLength > 0 {
+		return nil, server.Errorf(server.Invalid, "this call reads no body: write its parameters into the query, as in "+
+			"?n=10")
+	}
 	if e.r.URL.RawQuery == "" {
 		return nil, nil
 	}

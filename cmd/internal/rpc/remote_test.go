@@ -107,8 +107,12 @@ func TestRemotePassesByStrangers(t *testing.T) {
 		_, err = scope.Namespaces(st).Create(t.Context(), "default", s, nil)
 	}
 	noError(t, err)
-	must(client(t, append(hosts, serve(t, st, server.Options{}))...).Scheme(t.Context(),
-		"default"))
+	ours := serve(t, st, server.Options{})
+	must(client(t, append(hosts, ours)...).Scheme(t.Context(), "default"))
+	secure := httptest.NewTLSServer(ours.Config.Handler) // with HTTP/1.1 alone, as a proxy may have
+	defer secure.Close()
+	o := &remote.Options{TLS: secure.Client().Transport.(*http.Transport).TLSClientConfig}
+	must(must(remote.Dial([]string{secure.URL}, o)).Scheme(t.Context(), "default"))
 }
 
 // A server whose answers are lost leased a node: the other one finds it,

@@ -74,7 +74,8 @@ var kindTable = [kinds]struct {
 // documents and error details.
 func (k Kind) Name() string { return kindTable[k].name }
 
-// KindNamed returns the kind of a name, and [Elsewhere] if there is none.
+// KindNamed returns the kind of a name. A proxy knows none of them: then it
+// is [Elsewhere].
 func KindNamed(name string) Kind {
 	for k := range kinds {
 		if kindTable[k].name == name {

@@ -65,9 +65,10 @@ func ReadWithin(text string) (map[string]int64, error) {
 }
 
 // ParseTime reads a time of a request: as [show.ReadTime], or as
-// milliseconds since 1970.
+// milliseconds since 1970. Fewer than 12 digits, but 0, are rather a date,
+// or seconds.
 func ParseTime(s string) (time.Time, error) {
-	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
+	if ms, err := strconv.ParseInt(s, 10, 64); err == nil && (len(s) >= 12 || ms == 0) {
 		return time.UnixMilli(ms).UTC(), nil
 	}
 	t, err := show.ReadTime(s)

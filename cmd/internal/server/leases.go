@@ -150,7 +150,7 @@ func (s *Leases) Renew(
 	if err != nil {
 		return l, nil, err
 	}
-	ctx, cancel := boundedFor(ctx, l)
+	ctx, cancel := timeoutFor(ctx, l)
 	defer cancel()
 	next, sp, err := withSpace(ctx, s.spaces, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
 		return sp.lessor.Renew(ctx, l.Ticket, attempt, earlier)
@@ -165,7 +165,7 @@ func (s *Leases) Renew(
 // Release gives a lease back. A negative used means that all of the
 // grant counts as used.
 func (s *Leases) Release(ctx context.Context, l wire.Lease, used int64) error {
-	ctx, cancel := boundedFor(ctx, l)
+	ctx, cancel := timeoutFor(ctx, l)
 	defer cancel()
 	_, _, err := withSpace(ctx, s.spaces, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
 		return l, sp.lessor.Release(ctx, l.Ticket, used)
@@ -173,9 +173,9 @@ func (s *Leases) Release(ctx context.Context, l wire.Lease, used int64) error {
 	return err
 }
 
-// boundedFor bounds a call with a lease of the store. A sublease asks no
+// timeoutFor bounds a call with a lease of the store. A sublease asks no
 // store.
-func boundedFor(ctx context.Context, l wire.Lease) (context.Context, context.CancelFunc) {
+func timeoutFor(ctx context.Context, l wire.Lease) (context.Context, context.CancelFunc) {
 	if l.Lessor != "" {
 		return ctx, func() {}
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/view"
@@ -193,25 +192,6 @@ func (s *Management) DeleteNamespace(
 	}
 	s.spaces.readAnew(name)
 	return &pb.DeleteNamespaceResponse{}, nil
-}
-
-// readAnew makes the next request read a namespace anew.
-func (s *Spaces) readAnew(name string) {
-	s.mu.Lock()
-	sp := s.all[name]
-	s.mu.Unlock()
-	if sp != nil {
-		s.forgetSpace(sp)
-		// Its nodes belong to a generation that is over, so that this gives
-		// nothing back and only ends its goroutines.
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			defer cancel()
-			if err := sp.giveNodesBack(ctx); err != nil {
-				s.core.opts.Logger.Warn("closing a namespace that was changed", "namespace", name, "cause", err)
-			}
-		}()
-	}
 }
 
 // schemeOf returns the scheme of a layout with the server's secrets for the

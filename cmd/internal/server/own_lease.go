@@ -196,7 +196,7 @@ func (own *OwnLease) Status() (lease.Status, bool) {
 	return own.lease.Status(), true
 }
 
-// closeOwn gives back the nodes with which the server makes IDs.
+// giveBack returns the nodes with which the server makes IDs.
 func (own *OwnLease) giveBack(ctx context.Context) error {
 	select {
 	case own.openTurn <- struct{}{}:
@@ -207,7 +207,7 @@ func (own *OwnLease) giveBack(ctx context.Context) error {
 	return own.endLeases(ctx)
 }
 
-// endLeases closes the lease and the units. The caller has opening.
+// endLeases closes the generator and the lease. The caller has openTurn.
 func (own *OwnLease) endLeases(ctx context.Context) error {
 	if own.lease == nil {
 		return nil

@@ -226,3 +226,22 @@ func (s *Spaces) WarnLater(now time.Time) {
 		s.core.opts.Logger.Warn("a grant begins later", "namespace", sp.Name, "cause", sp.Own.waitError(h, now))
 	}
 }
+
+// readAnew makes the next request read a namespace anew.
+func (s *Spaces) readAnew(name string) {
+	s.mu.Lock()
+	sp := s.all[name]
+	s.mu.Unlock()
+	if sp != nil {
+		s.forgetSpace(sp)
+		// Its nodes belong to a generation that is over, so that this gives
+		// nothing back and only ends its goroutines.
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			if err := sp.giveNodesBack(ctx); err != nil {
+				s.core.opts.Logger.Warn("closing a namespace that was changed", "namespace", name, "cause", err)
+			}
+		}()
+	}
+}

@@ -19,12 +19,12 @@ type Verb string
 
 // The verbs.
 const (
-	VerbIDs  Verb = "ids"  // new IDs
+	VerbIDs  Verb = "ids"  // new IDs and numbers
 	VerbRead Verb = "read" // decode, ranges, and looking at namespaces and leases
 	// Leases of the caller's own, by tickets; it can use up the nodes, but
 	// not take one that another label holds.
 	VerbLease  Verb = "lease"
-	VerbManage Verb = "manage" // namespaces, vetoes, releases
+	VerbManage Verb = "manage" // namespaces, sequences, vetoes, releases
 )
 
 // verbs are all of them.
@@ -38,7 +38,7 @@ type Token struct {
 	Certificate string   `yaml:"certificate,omitempty" json:"certificate,omitempty"` // or a name in a certificate
 	Namespaces  []string `yaml:"namespaces,omitempty" json:"namespaces,omitempty"`   // or beginnings and *; none is all
 	Verbs       []Verb   `yaml:"verbs,omitempty" json:"verbs"`                       // none means ids and read
-	Rate        float64  `yaml:"rate,omitempty" json:"rate,omitempty"`               // requests a second; 0 is no limit
+	Rate        float64  `yaml:"rate,omitempty" json:"rate,omitempty"`               // IDs and other requests a second; 0 is no limit
 	Burst       int      `yaml:"burst,omitempty" json:"burst,omitempty"`             // at once; 0 is as many as Rate
 	Nodes       int      `yaml:"nodes,omitempty" json:"nodes,omitempty"`             // held in a namespace; 0 is any
 	Until       End      `yaml:"until,omitempty" json:"until,omitzero"`              // when it ends; zero means never

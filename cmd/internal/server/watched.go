@@ -12,7 +12,7 @@ import (
 type Watched struct {
 	views    *Views
 	name     string
-	users    int       // guarded by Views.mu, as is left
+	users    int       // guarded by Views.mu, as is lastLeft
 	lastLeft time.Time // when the last user left
 
 	mu     sync.Mutex
