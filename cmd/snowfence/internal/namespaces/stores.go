@@ -35,8 +35,8 @@ func StoresTopic() *cobra.Command {
 In a pod, kubernetes:// is its own namespace. The stores of Amazon need a program with the build
 tag snowfence_amazon.
 
-The namespace "default" is made at its first use; in sqlite: and mem: all others are, too. On
-servers make the others with "snowfence namespace create" first.
+The namespace "default" is made at its first use; by "snowfence new" and Go programs in sqlite:
+and mem:, all others are, too. Elsewhere make the others with "snowfence namespace create" first.
 
 Without --store
   A command uses the file of this machine, for all its users, if it exists:
