@@ -19,7 +19,7 @@ type Format struct {
 
 	// Column selects a column of comma-, semicolon- or tab-separated
 	// values, by its name in the first line or its number from 1 up. With a
-	// number, a first line without an ID is a heading.
+	// number, a first line without the start of an ID is a heading.
 	Column string
 
 	// Field, in place of Column, selects a field of JSON lines: an object a
