@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
@@ -97,13 +99,14 @@ func (in *auditInput) count(name string, b *audit.Batch) {
 // hintOf returns the forgotten flag, by the look of a line that an error
 // quotes.
 func (in *auditInput) hintOf(text string) string {
-	f := in.format
 	_, line, quoted := strings.Cut(text, `"`)
 	switch {
-	case f.Column != "" || f.Field != "" || !quoted:
+	case in.format.Column != "" || in.format.Field != "" || !quoted:
 		return ""
 	case strings.HasPrefix(line, "{"):
 		return "these lines look like JSON: name their field with --field NAME"
+	case regexp.MustCompile(`^-?\d{1,3}(,\d{3})+"`).MatchString(line):
+		return "these numbers have their digits in groups: export them without separators"
 	case strings.ContainsAny(line, ",;") || strings.Contains(line, `\t`):
 		return "these lines look like comma-, semicolon- or tab-separated values: name their column with " +
 			"--column NAME, or --column 1"
@@ -125,24 +128,23 @@ func (in *auditInput) reportBad() {
 // uncompressed.
 func decompress(r io.Reader) (io.Reader, func(), error) {
 	in := bufio.NewReaderSize(r, 64<<10)
-	start, err := in.Peek(4)
+	start, err := in.Peek(10)
 	if err != nil && err != io.EOF {
 		return nil, nil, err
 	}
+	begins := func(mark string) bool { return bytes.HasPrefix(start, []byte(mark)) }
 	switch {
 	// Method and flags of gzip.
-	case bytes.HasPrefix(start, []byte{0x1f, 0x8b, 8}) && len(start) == 4 && start[3] < 0x20:
+	case begins("\x1f\x8b\x08") && len(start) > 3 && start[3] < 0x20:
 		z, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, nil, err
-		}
-		return z, func() { _ = z.Close() }, nil
-	case bytes.Equal(start, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return z, func() {}, err
+	case begins("\x28\xb5\x2f\xfd"):
 		z, err := zstd.NewReader(in)
-		if err != nil {
-			return nil, nil, err
-		}
-		return z, z.Close, nil
+		return z, z.Close, err
+	case begins("PK\x03\x04"), begins("\xfd7zXZ"), bytes.HasSuffix(start, []byte("1AY&SY")):
+		return nil, nil, errors.New("is a zip, xz or bzip2 file, or a spreadsheet: unpack it, or export it as CSV")
+	case begins("\xff\xfe"), begins("\xfe\xff"):
+		return nil, nil, errors.New("is UTF-16: save it as UTF-8")
 	}
 	return in, func() {}, nil
 }
