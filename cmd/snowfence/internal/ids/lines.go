@@ -41,6 +41,9 @@ func (l *lines) next() ([]byte, error) {
 	if err != nil && err != io.EOF {
 		err = fmt.Errorf("standard input: %w", err)
 	}
+	if l.number == 1 {
+		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // the mark of UTF-8
+	}
 	return bytes.TrimSpace(line), err
 }
 
