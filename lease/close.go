@@ -113,8 +113,8 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 
 // stop ends the lease and seals its generator.
 //
-// The order is the rule: the grant goes before the
-// seal. Otherwise a generator could get it again.
+// The order is the rule: the grant goes before the seal. Otherwise a
+// generator could get it again.
 func (l *Lease) stop() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.setup.Name, ErrEnded))
 	l.mu.Lock()
@@ -133,8 +133,8 @@ func (l *Lease) stop() {
 	}
 }
 
-// inTime calls do until it is done, ctx ends, or the
-// grant has run out, even when the store does not answer.
+// inTime calls do until it is done, ctx ends, or the grant has run out,
+// even when the store does not answer.
 func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) error {
 	kept := l.setup.Kept()
 	if kept == nil {

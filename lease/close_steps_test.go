@@ -29,8 +29,8 @@ func (g *stage) handed() snowfence.Grant {
 	return grant
 }
 
-// Released is the present grant, or the one
-// before if that could not be given back.
+// Released is the present grant, or the one before if that could not be
+// given back.
 func TestReleaseOfThePresentGrant(t *testing.T) {
 	for name, c := range map[string]struct {
 		before  func(g *stage, is snowfence.Grant)
@@ -121,8 +121,8 @@ func TestReleaseThatComesTooLate(t *testing.T) {
 	})
 }
 
-// The operation that has the store keeps it: nothing is
-// given back during it, nor before the keeper has stopped.
+// The operation that has the store keeps it: nothing is given back during
+// it, nor before the keeper has stopped.
 func TestGiveBackWaitsForTheStore(t *testing.T) {
 	for name, c := range map[string]struct {
 		busy, kept bool

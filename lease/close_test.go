@@ -71,8 +71,8 @@ func next(t *testing.T, g *snowfence.Generator) snowfence.ID {
 	return must(g.Next(t.Context()))
 }
 
-// The pattern of the README: the deferred Close runs
-// after the ctx of signal.NotifyContext has ended.
+// The pattern of the README: the deferred Close runs after the ctx of
+// signal.NotifyContext has ended.
 func TestCloseGivesBackAfterASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), thousand(t)
@@ -91,8 +91,8 @@ func TestCloseGivesBackAfterASignal(t *testing.T) {
 	})
 }
 
-// Whatever the store does, IDs end at once. Close
-// returns in five seconds or when the grant has run out.
+// Whatever the store does, IDs end at once. Close returns in five seconds
+// or when the grant has run out.
 func TestCloseOfAStoreThatHangs(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -57,9 +57,9 @@ func (r *reporter) report(kind string, cause error, attrs ...any) {
 	}
 }
 
-// announce passes reported events to Options.Events, at the
-// end of an operation, so after the seal. Its goroutine
-// holds no lock, and a slow callback delays no renewal.
+// announce passes reported events to Options.Events, at the end of an
+// operation, so after the seal. Its goroutine holds no lock, and a slow
+// callback delays no renewal.
 func (r *reporter) announce() {
 	events := r.events
 	if r.events = nil; len(events) == 0 {

@@ -396,8 +396,8 @@ func (a *askingLog) Handle(_ context.Context, r slog.Record) error {
 	return a.lease.Err()
 }
 
-// A log handler that asked the lease for its status
-// waited for ever, because the lease was locked.
+// A log handler that asked the lease for its status waited for ever,
+// because the lease was locked.
 func TestLogHandlersMayAskTheLease(t *testing.T) {
 	g := holding(t)
 	p := g.pace()

@@ -102,8 +102,8 @@ type Options struct {
 	// The next call resumes it. 0 means an hour, negative for ever.
 	Idle time.Duration
 
-	// Check may refuse a node before it is leased. An
-	// error is remembered for the node. Nil refuses none.
+	// Check may refuse a node before it is leased. An error is remembered
+	// for the node. Nil refuses none.
 	Check func(ctx context.Context, node int64) error
 
 	// Time replaces the system's clock in deciding which ticks to lease,

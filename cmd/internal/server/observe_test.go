@@ -41,8 +41,8 @@ func (brokenStore) Swap(context.Context, []store.Write, ...store.Key) ([]error, 
 	return []error{store.ErrLost, errBroken, nil}, nil, store.Reply{}
 }
 
-// Each round trip is counted; a lost swap is no failure,
-// and an error shows no password.
+// Each round trip is counted; a lost swap is no failure, and an error shows
+// no password.
 func TestObservedRoundTrips(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		var st store.Store = store.NewMemory()

@@ -20,7 +20,7 @@ import (
 )
 
 func agentCommand(e *command.Env) *cobra.Command {
-	return serverCommand(e, &cobra.Command{
+	cmd := serverCommand(e, &cobra.Command{
 		Use: "agent", Short: "Serve the programs of one host over a socket, from units of nodes", Args: cobra.NoArgs,
 		Long: `The agent is a server over other servers. It leases a unit of nodes from them, and hands its nodes
 out to the programs of one host, from memory: a program that lives for a second costs the servers
@@ -38,6 +38,8 @@ does.`,
 		Example: `  snowfence agent --store https://ids:8443 --token-file token --ready-for jobs
   curl --unix-socket /run/snowfence/agent.sock http://localhost/v1/jobs/next`,
 	}, map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""})
+	cmd.Flags().Lookup("store").Usage = "`URLs` of the servers, with commas between them, or of their store"
+	return cmd
 }
 
 // agentName returns the present name of a flag from its old name for
