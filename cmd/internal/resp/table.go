@@ -61,6 +61,8 @@ func noSuchCommand(name string) string {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT", "FCALL", "FCALL_RO", "FUNCTION":
 		return "there are no scripts here, and INCR needs none: in a key of a dated sequence, such as name:20261122, " +
 			"numbers begin again by themselves"
+	case "CLUSTER", "SENTINEL", "READONLY":
+		return "this is one server: use the client's plain mode, without cluster or sentinels"
 	}
 	return ""
 }
