@@ -86,7 +86,7 @@ func TestInlineCommands(t *testing.T) {
 		"\r\n\r\nquit\r\n":                              "+OK\r\n",
 		"get x\r\nquit\r\n":                             "-NOSEQUENCE sequence \"x\": no such sequence in this store: create it: ",
 		"POST / HTTP/1.1\r\nsnowfence.next default\r\n": "-ERR this is not HTTP\r\n",
-		"cluster slots\r\nquit\r\n":                   "-ERR unknown command 'cluster': this is one server",
+		"cluster slots\r\nquit\r\n":                     "-ERR unknown command 'cluster': this is one server",
 		"monitor\r\nquit\r\n":                           "-ERR unknown command 'monitor': COMMAND lists all\r\n+OK\r\n",
 		"multi\r\nexec\r\nquit\r\n":                     "+OK\r\n*0\r\n+OK\r\n",
 		"subscribe x\r\nquit\r\n":                       "-ERR unknown command 'subscribe': there are no channels here\r\n+OK\r\n",
