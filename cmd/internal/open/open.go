@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
@@ -136,6 +137,9 @@ func parse(rawURL string) (p place, err error) {
 	scheme, rest, ok := strings.Cut(rawURL, ":")
 	kind, known := servers[scheme]
 	switch {
+	case strings.TrimSpace(rawURL) != rawURL || strings.ContainsFunc(rawURL, unicode.IsControl):
+		return p, fmt.Errorf("%w begins or ends with a space, or has an end of line or another control character: "+
+			"remove it", ErrURL)
 	case !ok && strings.ContainsAny(rawURL, "@/?&= "):
 		return p, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes)
 	case !ok:

@@ -28,7 +28,7 @@ func sqlitePath(rest string) (string, error) {
 	case rest == "" || rest == ":memory:":
 		return "", fmt.Errorf("%w sqlite:%s: the path of the file is missing: write sqlite:PATH, or mem: for a "+
 			"store in memory", ErrURL, rest)
-	case strings.ContainsAny(rest, "?#\x00"):
+	case strings.ContainsAny(rest, "?#"):
 		return "", fmt.Errorf("%w sqlite:%s: write only a path, without '?' and '#': the settings are fixed",
 			ErrURL, rest)
 	}
