@@ -183,6 +183,9 @@ func (a *address) durationParam(name string, otherwise time.Duration) (time.Dura
 	if !ok {
 		return otherwise, nil
 	}
+	if _, err := strconv.Atoi(text); err == nil && strings.HasPrefix(a.scheme, "postgres") {
+		text += "s" // as libpq has it
+	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond || d > time.Hour {
 		return 0, a.errorf("%s must be a time from 1ms to 1h, such as 5s", name)

@@ -106,7 +106,7 @@ func TestHiding(t *testing.T) {
 // and hides the password.
 func TestUnreachable(t *testing.T) {
 	for _, rawURL := range []string{
-		"postgres://app:s3cret@127.0.0.1:1/ids?connect_timeout=1s",
+		"postgres://app:s3cret@127.0.0.1:1/ids?sslmode=require&channel_binding=require&connect_timeout=1",
 		"mysql://app:s3cret@127.0.0.1:1/ids?connect_timeout=1s",
 		"redis://app:s3cret@127.0.0.1:1?connect_timeout=1s",
 		"redis+sentinel://app:s3cret@127.0.0.1:1,127.0.0.1:2/main?connect_timeout=1s",

@@ -18,9 +18,8 @@ import (
 // postgresParams are the parameters of libpq that have a meaning here, by
 // libpq's names.
 var postgresParams = []string{
-	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "target_session_attrs",
-	"application_name", "search_path",
-	"default_query_exec_mode", "host",
+	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "channel_binding",
+	"target_session_attrs", "application_name", "search_path", "default_query_exec_mode", "host",
 }
 
 func openPostgres(ctx context.Context, a *address, env func(string) string) (*Store, error) {

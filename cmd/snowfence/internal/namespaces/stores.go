@@ -69,9 +69,9 @@ Parameters stand behind '?', with '&' between them.
   TLS             tls=yes|no, tls_ca=FILE, tls_cert=FILE, tls_key=FILE, tls_name=NAME,
                   tls_verify=no (redis, etcd, mysql; the files are PEM)
   postgres        sslmode=, sslrootcert=, sslcert=, sslkey=, sslsni=, sslnegotiation=,
-                  target_session_attrs= (read-write, with several hosts), search_path=,
-                  application_name=, default_query_exec_mode= (exec, behind pgbouncer),
-                  host=FOLDER of a socket, connections=8 (at least 2)
+                  channel_binding=, target_session_attrs= (read-write, with several hosts),
+                  search_path=, application_name=, host=FOLDER of a socket,
+                  default_query_exec_mode= (exec, behind pgbouncer), connections=8 (at least 2)
   mysql           socket=PATH, connections=8 (at least 2); without tls, TLS is used where the
                   server has it, and its certificate is not looked at
   redis           prefix=snowfence, replicas=0 (how many must acknowledge a grant before it is
