@@ -39,7 +39,8 @@ var passwordParams = [...]string{"password", "sentinel_password"}
 var (
 	validScheme = regexp.MustCompile(`^[a-z][a-z+]{0,31}$`)
 	validHost   = regexp.MustCompile(`^(\[[0-9a-fA-F:.%a-z]+\]|[a-zA-Z0-9._-]+)(:[0-9]{1,5})?$`)
-	validParam  = regexp.MustCompile(`^[a-z_]{1,32}$`)
+	validParam  = regexp.MustCompile(`^[a-zA-Z_-]{1,32}$`)
+	secretParam = regexp.MustCompile(`(?i)(pass[a-z]*|pwd)$`)
 )
 
 // parseAddress takes a URL apart. Errors show nothing of it but its scheme,
@@ -163,12 +164,13 @@ func (a *address) serverParams(env func(string) string, own ...string) (timeout 
 // a password among its parameters it does not quote them: they may be the
 // text after an '&' in it.
 func (a *address) rejectUnknown(known ...string) error {
-	for _, name := range slices.Sorted(maps.Keys(a.params)) {
+	names := slices.Sorted(maps.Keys(a.params))
+	for _, name := range names {
 		if slices.Contains(known, name) {
 			continue
 		}
 		what := "it has a parameter that is not known"
-		if _, ok := a.params["password"]; !ok && validParam.MatchString(name) && !a.hasPassword {
+		if validParam.MatchString(name) && !slices.ContainsFunc(names, secretParam.MatchString) {
 			what = fmt.Sprintf("parameter %s is not known", name)
 		}
 		slices.Sort(known)
