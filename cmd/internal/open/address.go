@@ -69,6 +69,9 @@ func parseAddress(scheme, rest, port string) (*address, error) {
 		if host == "" && authority == "" {
 			break
 		}
+		if strings.HasPrefix(host, "%2F") && strings.HasPrefix(scheme, "postgres") {
+			return nil, a.errorf("a host is a folder: write it as in %s:///DATABASE?host=/FOLDER", scheme)
+		}
 		if !validHost.MatchString(host) {
 			return nil, a.errorf("a host is not HOST or HOST:PORT; in a password write '/' as %%2F, '?' as %%3F " +
 				"and '@' as %%40")
