@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -128,6 +129,17 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("%s: %v", rawURL, err)
 			}
 		})
+	}
+}
+
+func TestStandbyAmongTheHostsOfAParameter(t *testing.T) {
+	l := tests.Must(net.Listen("unix", t.TempDir()+"/.s.PGSQL.5432"))
+	go OpenEnv(t.Context(), "postgres://u@/d?host=/none,"+filepath.Dir(l.Addr().String()), none)
+	c, got := tests.Must(l.Accept()), make([]byte, 999)
+	tests.Must(c.Read(got))
+	tests.Must(c.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I"))) // come in, I am ready
+	if tests.Must(c.Read(got)); !strings.Contains(string(got), "show transaction_read_only") {
+		t.Errorf("it asks %q", got)
 	}
 }
 

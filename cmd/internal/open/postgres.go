@@ -45,7 +45,8 @@ func openPostgres(ctx context.Context, a *address, env func(string) string) (*St
 		}
 		settings["host"], settings["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
 	}
-	if len(hosts) > 1 && settings["target_session_attrs"] == "" {
+	if strings.Contains(cmp.Or(settings["host"], env("PGHOST")), ",") &&
+		cmp.Or(settings["target_session_attrs"], env("PGTARGETSESSIONATTRS")) == "" {
 		settings["target_session_attrs"] = "read-write" // a standby does not know what was granted last
 	}
 	if a.user != "" {
