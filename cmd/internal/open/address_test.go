@@ -133,6 +133,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestStandbyAmongTheHostsOfAParameter(t *testing.T) {
+	t.Setenv("PGPORT", "5432")
 	l := tests.Must(net.Listen("unix", t.TempDir()+"/.s.PGSQL.5432"))
 	go OpenEnv(t.Context(), "postgres://u@/d?host=/none,"+filepath.Dir(l.Addr().String()), none)
 	c, got := tests.Must(l.Accept()), make([]byte, 999)
