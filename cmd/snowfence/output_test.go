@@ -63,7 +63,7 @@ func TestDocumentedOutput(t *testing.T) {
 }
 
 func documentedOutput(t *testing.T, page string) (n int) {
-	env := []string{"XDG_STATE_HOME=" + t.TempDir()}
+	env := []string{"XDG_STATE_HOME=" + t.TempDir(), "SNOWFENCE_NAMESPACE=default\r"} // of a file with CRLF
 	// as in "Try it", which makes the store and says so
 	run(t.Context(), []string{"new"}, nil, io.Discard, io.Discard, env)
 	for _, block := range fence.FindAllStringSubmatch(page, -1) {

@@ -16,11 +16,12 @@ func EnvName(flag string) string {
 }
 
 // ByEnv gives flags that are not on the command line their values from the
-// environment. An empty variable counts as unset.
+// environment. An empty variable counts as unset. The end of a line that a
+// file left in one is not of the value.
 func ByEnv(e *Env, fs *pflag.FlagSet) error {
 	var err error
 	fs.VisitAll(func(f *pflag.Flag) {
-		value := e.Getenv(EnvName(f.Name))
+		value := strings.TrimRight(e.Getenv(EnvName(f.Name)), "\r\n")
 		_, byHand := f.Annotations[onLine]
 		if err != nil || f.Changed || value == "" || byHand || f.Name == "help" || f.Name == "version" {
 			return
