@@ -20,10 +20,11 @@ type Confirmation struct {
 	Floor *int64
 
 	// Used is the last number that any caller got, also by Reserve, in a
-	// block of a Local handle, or through a server. A table tells it only
-	// if it lost nothing. If it went back too, find a floor. After Used,
-	// Confirm skips as many numbers as Programs can hold: twice the largest
-	// range for each.
+	// block of a Local handle, or through a server, and no lower than what
+	// the [ErrRolledBack] of each running program names. A table tells it
+	// only if it lost nothing. If it went back too, find a floor. After
+	// Used, Confirm skips as many numbers as Programs can hold: twice the
+	// largest range for each. Where it would skip all, it refuses.
 	Used *int64
 
 	// Programs is how many programs took numbers that the store lost, also
@@ -46,7 +47,12 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 		if err := s.liveError(); err != nil {
 			return false, err
 		}
-		return true, s.confirmState(ctx, c.firstFree(*s))
+		floor := c.firstFree(*s)
+		if c.Used != nil && floor >= s.course.count {
+			return false, fmt.Errorf("sequence %q: programs could hold all numbers after %d, and none would be left: "+
+				"find a floor beyond those that they have, and confirm it (%w)", name, *c.Used, lease.ErrRefused)
+		}
+		return true, s.confirmState(ctx, floor)
 	})
 }
 

@@ -78,8 +78,9 @@ func TestConfirmPeriodsAgain(t *testing.T) {
 	j.confirms(Confirmation{Floor: new(int64(11))})
 	expect(20261127, 10, 20261129)
 	j.takes(j.s, "20261127-011")
-	j.confirms(Confirmation{Used: new(int64(20)), Programs: 0})
-	j.refuses(j.s, ErrEnded) // 100 programs hold more than there is
+	err := Confirm(j.ctx, j.st, name, Confirmation{Used: new(int64(20)), Programs: 0})
+	wantErr(t, err, lease.ErrRefused, "100 programs could hold more than there is")
+	j.takes(j.s, "20261127-012")
 }
 
 // A take that was under way when the sequence was confirmed is dropped,
