@@ -117,8 +117,8 @@ func restoreSequence(
 	switch s.Definition.AfterFailover {
 	case sequence.Stop:
 		confirm := f.Command("snowfence sequence confirm %s --used N --programs P", name)
-		text = "stops until you confirm it (N is the highest number that any caller got, P is how many programs " +
-			"took numbers that the store lost, also stopped ones):\n  " + confirm
+		text = "stops until you confirm it (N is the highest number that any caller got or a program's error " +
+			"names, P is how many programs took numbers that the store lost, also stopped ones):\n  " + confirm
 	case sequence.Trust:
 		text = "trusts the store"
 	}

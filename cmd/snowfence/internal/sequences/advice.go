@@ -34,8 +34,8 @@ func sequenceError(e *command.Env, name string, err error) error {
 	case errors.Is(err, sequence.ErrEnded):
 		return advise(e, err, "change "+name+" --max N")
 	case errors.Is(err, sequence.ErrRolledBack):
-		err = fmt.Errorf("%w: N is that floor, or with --used the highest number that any caller got; P is how "+
-			"many programs took numbers that the store lost, also stopped ones", err)
+		err = fmt.Errorf("%w: N is that floor, or with --used the highest number that any caller got or "+
+			"a program's error names; P is how many programs took numbers that the store lost, also stopped ones", err)
 		return advise(e, err, "confirm "+name+" --floor N", "confirm "+name+" --used N --programs P")
 	}
 	return err

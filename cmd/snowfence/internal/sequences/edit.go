@@ -3,6 +3,7 @@ package sequences
 import (
 	"bufio"
 	"context"
+	"errors"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
@@ -69,10 +70,10 @@ out, and a sequence stops. Confirm lets it go on above all of them. Say where th
 
   --floor N  no number at or above N was given to anybody, or is held by a running program.
              Look for N five seconds after the loss: calls under way may still get numbers
-  --used N   N is the highest number that any caller got, also in a block or through a server;
-             if your tables went back, too, find a floor. As many more are skipped as
-             --programs can hold: twice the largest range for each program that took numbers
-             that the store lost, also if it stopped
+  --used N   N is the highest number that any caller got, also in a block or through a server,
+             or that the error of a running program names; if your tables went back, too, find
+             a floor. As many more are skipped as --programs can hold: twice the largest range
+             for each program that took numbers that the store lost, also if it stopped
 
 Of a dated sequence, confirm closes earlier periods for good. The present one and the next
 begin there.
@@ -86,7 +87,7 @@ Confirm never lowers what was given out. You can repeat it.`,
 	f.RegisterStore(fs)
 	fs.BoolVar(&all, "all", false, "confirm all sequences of the store; this flag cannot be set in the environment")
 	fs.Int64Var(&floor, "floor", 0, "the first `number` that no program has")
-	fs.Int64Var(&used, "used", 0, "the highest `number` that any caller got")
+	fs.Int64Var(&used, "used", 0, "the highest `number` that any caller got, or that an error names")
 	fs.Int64Var(&programs, "programs", 100, "with --used: how many `programs` took numbers that the store lost")
 	fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 	command.OnLine(cmd, "all", "floor", "used", "programs")
@@ -139,8 +140,8 @@ func confirmSequence(ctx context.Context, e *command.Env, st store.Store, name s
 	return sequence.Show(ctx, st, name)
 }
 
-// confirmAll confirms all sequences that were not deleted. After an error,
-// the next run does the rest.
+// confirmAll confirms all sequences that were not deleted, also after an
+// error.
 func confirmAll(
 	ctx context.Context, e *command.Env, st store.Store, c sequence.Confirmation, asJSON bool, out *bufio.Writer,
 ) error {
@@ -149,19 +150,20 @@ func confirmAll(
 		return err
 	}
 	var done []sequence.Info
+	var failed error
 	for _, i := range list {
 		if i.Deleted {
 			continue
 		}
-		if i, err = confirmSequence(ctx, e, st, i.Name, c); err != nil {
-			break
+		i, err := confirmSequence(ctx, e, st, i.Name, c)
+		if failed = errors.Join(failed, err); err == nil {
+			done = append(done, i)
 		}
-		done = append(done, i)
 	}
 	if len(done) > 0 {
 		if writeErr := writeSequences(e, out, done, asJSON, ""); writeErr != nil {
 			return writeErr
 		}
 	}
-	return err
+	return failed
 }
