@@ -48,7 +48,8 @@ func TestImportBesidePrograms(t *testing.T) {
 	noError(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261123: 5}))
 	j.takesIn(j.s, 20261123, "20261123-006")
 	d.Mode = Fast
-	wantErr(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261124: 5}), lease.ErrExists, "another definition")
+	wantErr(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261121: 5}), lease.ErrExists, "another definition")
+	j.takesIn(j.s, 20261121, "20261121-001") // the refusal changed nothing
 }
 
 // Another process writes the period at the same time.

@@ -39,13 +39,16 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 			}
 		}
 		if different != "" {
-			return false, fmt.Errorf("sequence %q: %s: only max, ranges and the action after a failover can be "+
-				"changed: for other changes make another sequence, which starts above this one (%w)",
-				name, different, lease.ErrExists)
+			return false, s.otherError(different)
 		}
 		s.Deleted = false
 		return revived, nil
 	})
+}
+
+func (s *state) otherError(different string) error {
+	return fmt.Errorf("sequence %q: %s: only max, ranges and the action after a failover can be changed: for other "+
+		"changes make another sequence, which starts above this one (%w)", s.name, different, lease.ErrExists)
 }
 
 // gaveNone reports whether it is certain that a deleted sequence gave no
