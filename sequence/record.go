@@ -128,8 +128,12 @@ func (s state) liveError() error {
 }
 
 func (s state) endError() error {
-	return fmt.Errorf("sequence %q: %w%s up to max %d: raise max, or use another sequence", s.name, ErrEnded,
-		s.ofPeriod(), *s.Max)
+	cure := "raise max"
+	if p, err := parsePattern(s.Pattern); err == nil && *s.Max == p.most {
+		cure = "take numbers of another period"
+	}
+	return fmt.Errorf("sequence %q: %w%s up to max %d: %s, or use another sequence", s.name, ErrEnded, s.ofPeriod(),
+		*s.Max, cure)
 }
 
 // ofPeriod names the period for errors.

@@ -141,7 +141,7 @@ func TestPeriodsInKeys(t *testing.T) {
 				t.Fatal(got, want+5)
 			}
 		}
-		p.says("INCRBY bills:20261121 50", "ENDED")
+		p.says("INCRBY bills:20261121 50", "ENDED", "another period, or use another sequence")
 		p.says("INCR shop:months:202611", int64(1))
 		p.says("INCR shop.months:202612", int64(1))
 		p.says("INCR by:two:2026", int64(10))

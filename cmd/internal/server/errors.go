@@ -205,12 +205,12 @@ func sequenceError(name string, err error) error {
 	if err == nil {
 		return err
 	}
-	switch KindOf(err) {
-	case NoSequence:
+	switch kind := KindOf(err); {
+	case kind == NoSequence:
 		cure = fmt.Sprintf("snowfence sequence create %s, or PUT /v1/%s/sequence", name, name)
-	case Ended:
+	case kind == Ended && strings.Contains(err.Error(), "raise max"):
 		cure = fmt.Sprintf("snowfence sequence change %s --max M", name)
-	case RolledBack:
+	case kind == RolledBack:
 		cure = fmt.Sprintf("snowfence sequence confirm %s --floor N", name)
 	default:
 		return err

@@ -3,6 +3,7 @@ package sequences
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
@@ -31,7 +32,7 @@ func sequenceError(e *command.Env, name string, err error) error {
 		return command.Usage(advise(e, err))
 	case errors.Is(err, sequence.ErrNoSequence):
 		return advise(e, err, "list", "create "+name)
-	case errors.Is(err, sequence.ErrEnded):
+	case errors.Is(err, sequence.ErrEnded) && strings.Contains(err.Error(), "raise max"):
 		return advise(e, err, "change "+name+" --max N")
 	case errors.Is(err, sequence.ErrRolledBack):
 		err = fmt.Errorf("%w: N is that floor, or with --used the highest number that any caller got or "+
