@@ -80,7 +80,7 @@ func (w *numberWait) Handle(_ context.Context, r slog.Record) error {
 func isAnswer(err error) bool {
 	for _, kind := range []error{
 		sequence.ErrEnded, sequence.ErrRolledBack, sequence.ErrNoSequence, sequence.ErrPeriod,
-		store.ErrReplaced, lease.ErrRefused,
+		store.ErrReplaced, store.ErrMoved, lease.ErrRefused,
 	} {
 		if errors.Is(err, kind) {
 			return true
