@@ -70,7 +70,7 @@ BEGIN
     WHEN JSON_LENGTH(JSON_REMOVE(d, {{Keys}})) > 0 THEN 'the sequence is of a later version: print this with a newer program'
     WHEN mine IS NULL THEN 'the row of the identity is gone, or the table changes: try again'
     WHEN JSON_VALUE(d, '$.after_failover') <> '-1' AND BINARY mine <> BINARY JSON_VALUE(d, '$.identity')
-      THEN 'the database may have lost numbers: run snowfence sequence show, which says what to confirm' END;
+      THEN 'the database may have lost numbers: find a floor for snowfence sequence confirm; if it skips numbers, snowfence sequence next does it' END;
   IF why IS NULL AND pattern IS NOT NULL THEN
     SET day = IF(zone = 'UTC', UTC_TIMESTAMP(), CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', zone));
     IF day IS NULL THEN
