@@ -23,7 +23,7 @@ const (
 	// Strict numbers rise over all programs: a call that begins after
 	// another one ended gets a higher number. Each call waits for a write
 	// to the store, and one write serves all calls that wait. A lost
-	// answer, or a call that gives up, leaves a gap.
+	// answer, a call that gives up, or a Reserve beyond Max leaves a gap.
 	Strict Mode = "strict"
 )
 

@@ -75,8 +75,8 @@ func checkName(name string) error {
 		return fmt.Errorf("sequence %q: a name has 1 to 63 characters (%w)", name, lease.ErrInvalid)
 	}
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && strings.Trim(name[dot+1:], "0123456789") == "" {
-		return fmt.Errorf("sequence %q: a name does not end in a dot and digits: such names are for dates (%w)", name,
-			lease.ErrInvalid)
+		return fmt.Errorf("sequence %q: a name does not end in a dot and digits: such names are for dates: take "+
+			"another one, as in %sc%s (%w)", name, name[:dot+1], name[dot+1:], lease.ErrInvalid)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -21,17 +22,18 @@ type key struct {
 	period int64
 }
 
+// dates have years of 1970 to 2199, so that most numbers of customers are
+// none: 2026, 20264, 202611, 2026-11, 20261122, 2026-11-22.
+var dates = regexp.MustCompile(`^((?:19[789]|2[01]\d)\d)(?:(\d)|(\d\d)(\d\d)?|-(\d\d)(?:-(\d\d))?)?$`)
+
 // parseKey reads a key. A colon in it means a dot, as people write names in
-// Redis and here. A period has 4, 5, 6 or 8 digits; names do not end like
-// this.
+// Redis and here. Names do not end in dates or other numbers.
 func parseKey(text []byte) key {
 	k := key{name: strings.ReplaceAll(server.Clip(text), ":", ".")}
-	name, digits, ok := cutLast(k.name, '.')
-	if n := len(digits); !ok || n != 4 && n != 5 && n != 6 && n != 8 || digits[0] == '0' {
-		return k
-	}
-	if period, err := strconv.ParseUint(digits, 10, 63); err == nil {
-		k.name, k.period = name, int64(period)
+	name, date, ok := cutLast(k.name, '.')
+	if part := dates.FindStringSubmatch(date); ok && part != nil {
+		k.name = name
+		k.period, _ = strconv.ParseInt(strings.Join(part[1:], ""), 10, 64)
 	}
 	return k
 }

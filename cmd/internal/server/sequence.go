@@ -198,8 +198,8 @@ func (sq *Sequence) Present() int64 {
 // CheckPeriod returns why there is no such period.
 func (sq *Sequence) CheckPeriod(period int64) error {
 	if !sq.Dated() {
-		return fmt.Errorf("sequence %q: %w: it is not dated: leave out the period %d", sq.Name,
-			sequence.ErrPeriod, period)
+		return fmt.Errorf("sequence %q: %w: it is not dated: leave out the period %d, or where that is no "+
+			"date, take another name, as in %[1]s.c%[3]d", sq.Name, sequence.ErrPeriod, period)
 	}
 	if period == sq.knownPeriod.Load() { // programs of Redis ask after each number
 		return nil

@@ -55,14 +55,15 @@ func TestImport(t *testing.T) {
 		}
 	}
 
-	redis("OK", "MSET", "shop:orders", "41", "shop:returns", "7", "bills:20261121", "5", "bills:20261122", "12",
-		"word:a", "b", "twin:a", "1", "twin.a", "2", "far", "9223372036854775807")
+	redis("OK", "MSET", "shop:orders", "41", "shop:returns", "7", "bills:2026-11-21", "5", "bills:20261122", "12",
+		"word:a", "b", "who:1234", "1", "twin:a", "1", "twin.a", "2", "far", "9223372036854775807")
 	redis("1", "EXPIREAT", "bills:20261122", "4000000000")
 	run("", "add --from redis://", "sequence", "import", "shop:*")
 	run("", `no key fits "none"`, imports("none")...)
 	run("", `key "word:a" holds no number`, imports("word:*")...)
 	run("", "add --pattern", imports("bills:*")...)
 	run("", "has no date", imports("shop:*", "--pattern", daily)...)
+	run("", "another one, as in who.c1234", imports("who:*")...)
 	run("", "import one of them", imports("twin*")...)
 	run("", "9223372036854775807", imports("far")...)
 	run("", "mode is \"quick\"", imports("shop:*", "--mode", "quick")...)
@@ -80,7 +81,7 @@ func TestImport(t *testing.T) {
 	run("", "^44\n", "sequence", "next", "shop.orders")
 
 	// A program was killed after it had stopped the counter.
-	redis("OK", "SET", "bills:20261121", "moved at 5", "KEEPTTL")
+	redis("OK", "SET", "bills:2026-11-21", "moved at 5", "KEEPTTL")
 	dated := imports("bills:*", "--pattern", daily, "--confirm")
 	run("", `bills:20261122 +12 +bills +20261122\n`, dated...)
 	redis("4000000000", "EXPIRETIME", "bills:20261122")

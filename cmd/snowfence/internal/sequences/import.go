@@ -45,7 +45,8 @@ orders or "orders:*". Import shows the counters, asks, and then does two things 
      It expires as before.
   2. The sequence goes on above N. Its name is the key, with dots for colons.
 
-A key with a date, such as orders:20261122, is the period of a dated sequence; add --pattern.
+A key with a date, such as orders:20261122 or orders:2026-11-22, is the period of a dated
+sequence; add --pattern. Rename a key that ends in another number, as in orders:c1234.
 First stop the old programs: they would make the key of the next day again, and begin at 1.
 
 You can repeat the command after an error. The password of the Redis is in the URL, or in
