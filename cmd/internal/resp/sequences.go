@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -22,20 +21,32 @@ type key struct {
 	period int64
 }
 
-// dates have years of 1970 to 2199, so that most numbers of customers are
-// none: 2026, 20264, 202611, 2026-11, 20261122, 2026-11-22.
-var dates = regexp.MustCompile(`^((?:19[789]|2[01]\d)\d)(?:(\d)|(\d\d)(\d\d)?|-(\d\d)(?:-(\d\d))?)?$`)
-
 // parseKey reads a key. A colon in it means a dot, as people write names in
 // Redis and here. Names do not end in dates or other numbers.
 func parseKey(text []byte) key {
 	k := key{name: strings.ReplaceAll(server.Clip(text), ":", ".")}
 	name, date, ok := cutLast(k.name, '.')
-	if part := dates.FindStringSubmatch(date); ok && part != nil {
-		k.name = name
-		k.period, _ = strconv.ParseInt(strings.Join(part[1:], ""), 10, 64)
+	if period := periodOf(date); ok && period > 0 {
+		k.name, k.period = name, period
 	}
 	return k
+}
+
+// periodOf reads a date: 2026, 20264, 202611, 2026-11, 20261122 or
+// 2026-11-22; 0 if it is none. Years are 1970 to 2199, so that most numbers
+// of customers are none.
+func periodOf(date string) int64 {
+	switch {
+	case len(date) == 7 && date[4] == '-':
+		date = date[:4] + date[5:]
+	case len(date) == 10 && date[4] == '-' && date[7] == '-':
+		date = date[:4] + date[5:7] + date[8:]
+	}
+	n, err := strconv.ParseUint(date, 10, 31)
+	if l := len(date); err != nil || date < "1970" || date >= "2200" || l < 4 || l == 7 || l > 8 {
+		return 0
+	}
+	return int64(n)
 }
 
 // ParseKey returns the sequence and the period of a key, as a server

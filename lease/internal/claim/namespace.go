@@ -101,8 +101,8 @@ func (c *storeClaim) fillSettings(ns scope.Namespace) error {
 	return err
 }
 
-// ttlAndSkew returns the ttl and the skew of a lease with these settings, or why
-// the namespace refuses them.
+// ttlAndSkew returns the ttl and the skew of a lease with these settings,
+// or why the namespace refuses them.
 func ttlAndSkew(ns scope.Namespace, o Settings) (ttl, skew time.Duration, err error) {
 	ttl, skew = cmp.Or(o.TTL, min(scope.DefaultTTL, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(scope.DefaultTTL, ns.MaxSkew))
 	switch {
