@@ -7,6 +7,8 @@ var sqlNodeMutants = []mutant{
 		"TestNodeIsRecordedForOneDatabase", never("node >= ns.Nodes.From && node < ns.Nodes.Until")),
 	m("a node of functions belongs to one database", "lease/scope.Namespace.recordSQL",
 		"TestNodeIsRecordedForOneDatabase", never("had (3)")),
+	m("functions come again in their schema only", "lease/scope.Namespace.recordSQL",
+		"TestNodeIsRecordedForOneDatabase", never("old.Functions.Schema != f.Schema")),
 	m("functions printed again begin above the ones before", "lease/scope.Operator.RecordFunctions",
 		"TestNodeIsRecordedForOneDatabase", drop("after = max(after,")),
 	m("nor by a block that begins below it", "lease/scope.Namespace.OfLeases", "TestLeaseOfANodeOfFunctions",

@@ -147,6 +147,7 @@ func (ns Namespace) notActive() error {
 // stop them: they make IDs of this layout until the node is retired.
 type Functions struct {
 	Dialect string        `json:"dialect"`         // of the database
+	Schema  string        `json:"schema"`          // that they are in; "" means the one of the connection
 	Label   string        `json:"label,omitempty"` // for people: which database
 	Lead    time.Duration `json:"lead"`            // how far its IDs run ahead of the database's clock
 	Printed int64         `json:"printed"`         // when they were made, in Unix milliseconds; RecordFunctions sets it

@@ -22,14 +22,15 @@ const (
 	// apart from overflows.
 	maxSQLLead = 100 * 365 * 24 * time.Hour
 
-	longestText = 128 // bytes of the label and the dialect of functions
+	longestText = 128 // bytes of each text of functions
 )
 
 // RecordFunctions gives a node to functions in a database. It returns the
 // region of the functions, and the tick above which their IDs have to
 // begin. The node must be outside the leasable nodes. If the node has
 // functions already, again must be true: with it, the operator states that
-// the new ones are for the same database, whose clock is within 30 seconds.
+// the new ones are for the same database, whose clock is within 30 seconds,
+// and was never further ahead. They must have the same schema.
 //
 // From then on no program leases the node. Until
 // [Operator.RetireFunctions], a change that could make an ID of it is
@@ -39,9 +40,10 @@ func (op Operator) RecordFunctions(
 ) (recorded Region, after int64, err error) {
 	none := Region{}
 	switch {
-	case max(len(f.Label), len(f.Dialect)) > longestText || !store.Plain(f.Label+" "+f.Dialect):
-		return none, 0, fault.Invalidf("lease: namespace %q: the label %.200q is no text of at most %d bytes",
-			namespace, f.Label, longestText)
+	case max(len(f.Label), len(f.Dialect), len(f.Schema)) > longestText ||
+		!store.Plain(f.Label+" "+f.Dialect+" "+f.Schema):
+		return none, 0, fault.Invalidf("lease: namespace %q: the label %.200q, or the schema %.200q, is no text of at "+
+			"most %d bytes", namespace, f.Label, f.Schema, longestText)
 	case f.Lead < 0 || f.Lead > maxSQLLead:
 		return none, 0, fault.Invalidf("lease: namespace %q: a lead of %v: it is between 0 and %v", namespace, f.Lead,
 			time.Duration(maxSQLLead))
@@ -109,14 +111,15 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 		return ns.notActive()
 	case again && !had:
 		return refuse("no functions in a database have this node: print new ones, without --again")
-	case again && old.Functions.Dialect != f.Dialect:
-		return refuse("its functions are for %s: print them again in that dialect, or retire them",
-			old.Functions.Dialect)
+	case again && (old.Functions.Dialect != f.Dialect || old.Functions.Schema != f.Schema):
+		return refuse("its functions are for %s, with --schema %q: print them again so, or drop them there and retire "+
+			"the node", old.Functions.Dialect, old.Functions.Schema)
 	case again:
 		ns.each(func(r Region) []Region {
 			if r.functionsOf(node) {
 				was := *r.Functions
-				r.Functions = &Functions{f.Dialect, cmp.Or(f.Label, was.Label), max(was.Lead, f.Lead), now.UnixMilli()}
+				was.Label, was.Lead, was.Printed = cmp.Or(f.Label, was.Label), max(was.Lead, f.Lead), now.UnixMilli()
+				r.Functions = &was
 			}
 			return []Region{r}
 		})

@@ -25,7 +25,7 @@ BEGIN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: replicas of statements would have other IDs: SET GLOBAL binlog_format = ROW, and connect again';
   END IF;
   IF EXISTS (SELECT 1 FROM {{Schema}}snowfence_state WHERE layout <> '{{Spec}}' OR node <> {{Node}}) THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: here are the functions of another node or layout: print these with another --schema';
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: here are functions of another node or layout: retire these, and print them with another --schema';
   END IF;
   IF (SELECT COUNT(*) FROM {{Schema}}snowfence_state) = 0 THEN
     INSERT INTO {{Schema}}snowfence_position VALUES ({{Start}}, CONNECTION_ID());

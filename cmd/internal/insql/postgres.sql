@@ -42,12 +42,12 @@ DECLARE
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_roles r ON r.oid = c.relowner
       WHERE c.oid = '{{InText}}.snowfence_state'::regclass AND r.rolname = current_user) THEN
-    RAISE 'snowfence: somebody else owns the table snowfence_state of this schema: run this as its owner, or print it with another --schema';
+    RAISE 'snowfence: somebody else owns the table snowfence_state of this schema: run this as its owner';
   END IF;
   LOCK TABLE {{Schema}}.snowfence_state IN EXCLUSIVE MODE;
   SELECT * INTO had FROM {{Schema}}.snowfence_state;
   IF had.layout <> '{{Spec}}' OR had.node <> {{Node}} THEN
-    RAISE 'snowfence: this schema has the functions of node % of the layout %: print these with another --schema, or retire and drop those first', had.node, had.layout;
+    RAISE 'snowfence: this schema has the functions of node % of the layout %: retire and drop those, or retire these and print them with another --schema', had.node, had.layout;
   END IF;
   IF had.lanes = {{Lanes}} THEN
     RETURN;

@@ -61,9 +61,10 @@ The node belongs to this database alone. With --store and --namespace, sql recor
 the node must lie outside those that can be leased, and a second print of it is refused. The
 layout is the namespace's. From then on the node is not leased, no change of the
 namespace that could make one of its IDs is accepted, and the namespace is not deleted. With
---again it prints the functions another time, for the same database only. When you have
+--again it prints the functions another time, for the same database and schema. When you have
 dropped the functions there, --retire records that. Both need a database clock within 30
-seconds of this machine's. Without --store nothing keeps the node.
+seconds of this machine's, which was never further ahead: else wait until that time is past.
+Without --store nothing keeps the node.
 
 An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.
 
@@ -182,9 +183,9 @@ func sqlPlain(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sqlFla
 		return "", err
 	}
 	plan.About = []string{
-		fmt.Sprintf("Nothing keeps node %d for this database: see to it yourself that no other program and no other",
+		fmt.Sprintf("Nothing keeps node %d for this database: see to it yourself that no other program, database or",
 			plan.Node),
-		"database has it, or print this with --store URL --namespace NAME, which does.",
+		"schema has it, or print this with --store URL --namespace NAME, which does.",
 	}
 	return sqlText(e, f, plan)
 }

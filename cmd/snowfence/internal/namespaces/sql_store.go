@@ -1,6 +1,7 @@
 package namespaces
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,12 +35,15 @@ func sqlRecorded(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sql
 	if _, err := sqlText(e, f, plan); err != nil {
 		return "", err // before anything is recorded
 	}
-	by := scope.Functions{Dialect: f.dialect, Label: f.label, Lead: leadTime(l, plan.Lead)}
+	by := scope.Functions{
+		Dialect: f.dialect, Schema: cmp.Or(f.schema, map[string]string{"postgres": "public"}[f.dialect]), Label: f.label,
+		Lead: leadTime(l, plan.Lead),
+	}
 	_, plan.From, err = scope.Namespaces(st.Leases).RecordFunctions(ctx, f.store.Namespace, plan.Node, by, f.again)
 	if err != nil {
 		return "", f.explainSQL(ns, plan.Node, err)
 	}
-	plan.About = []string{fmt.Sprintf("Namespace %s keeps node %d for this database. When you have dropped these "+
+	plan.About = []string{fmt.Sprintf("Namespace %s keeps node %d for this database and schema. When you have dropped these "+
 		"functions, run snowfence sql --retire --node %d.", f.store.Namespace, plan.Node, plan.Node)}
 	if f.label != "" {
 		plan.About = append(plan.About, "Database: "+f.label)
@@ -126,7 +130,8 @@ func sqlRetire(ctx context.Context, e *command.Env, f *sqlFlags) error {
 	if err != nil {
 		return err
 	}
-	e.Message("node %d of namespace %q is retired: IDs of its functions lie before %s", node, ns.Name,
+	e.Message("node %d of namespace %q is retired: IDs of its functions lie before %s; if SELECT max(id) is of a later "+
+		"time, the database's clock was ahead: let nothing use the node until then", node, ns.Name,
 		l.TimeOf(q.Until).Format(time.RFC3339))
 	return nil
 }
