@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -23,6 +24,8 @@ const (
 	maxSQLLead = 100 * 365 * 24 * time.Hour
 
 	longestText = 128 // bytes of each text of functions
+
+	sqlVeto = "functions in a database " // their vetoes begin so
 )
 
 // RecordFunctions gives a node to functions in a database. It returns the
@@ -71,15 +74,14 @@ func (op Operator) RecordFunctions(
 	}
 	// A holder that took the node before it was recorded is in its record
 	// now, and evicted.
-	r, err := Namespaces(op.st).Veto(ctx, namespace, node,
-		"functions in a database make its IDs: "+recorded.Functions.database())
+	r, err := op.Veto(ctx, namespace, node, sqlVeto+"make its IDs: "+recorded.Functions.database())
 	if err != nil {
 		return none, 0, err
 	}
 	return recorded, max(after, ns.FloorOf(r)), nil
 }
 
-// vacant refuses a node that a lease holds.
+// vacant refuses a node that a lease holds, or that an operator vetoed.
 func vacant(ctx context.Context, st store.Store, namespace string, node int64, now time.Time) error {
 	ns, err := Namespaces(st).Show(ctx, namespace)
 	if err != nil {
@@ -90,9 +92,13 @@ func vacant(ctx context.Context, st store.Store, namespace string, node int64, n
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d of namespace %q: %w", node, namespace, err)
 	}
-	if r := rs[0]; r.Held(l.TickOf(now)) && r.Generation >= ns.Since {
+	switch r := rs[0]; {
+	case r.Held(l.TickOf(now)) && r.Generation >= ns.Since:
 		return fault.Refusedf("lease: node %d of namespace %q is held by %q: stop that process, or take another node",
 			node, namespace, r.Label)
+	case r.Veto != "" && !strings.HasPrefix(r.Veto, sqlVeto):
+		return fault.Refusedf("lease: node %d of namespace %q has a veto (%s): lift it first, or take another node",
+			node, namespace, fault.Shown(r.Veto))
 	}
 	return nil
 }
@@ -201,7 +207,7 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	if err != nil || !present {
 		return q, err
 	}
-	_, err = Namespaces(op.st).Veto(ctx, namespace, node, "")
+	_, err = op.Veto(ctx, namespace, node, "")
 	return q, err
 }
 
@@ -209,8 +215,7 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 // made.
 func raiseRetired(ctx context.Context, st store.Store, namespace string, q Region) error {
 	node := q.Nodes.From
-	if _, err := Namespaces(st).Veto(ctx, namespace, node,
-		"its functions in a database are being retired"); err != nil {
+	if _, err := Namespaces(st).Veto(ctx, namespace, node, sqlVeto+"are being retired"); err != nil {
 		return err // it also makes the record, if there is none
 	}
 	_, err := edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
