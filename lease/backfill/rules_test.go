@@ -377,6 +377,9 @@ func TestAllowPastKeepsOthers(t *testing.T) {
 	if r := p.namespace(); !r.Others || r.Backfill != 1 || r.BackfillStopped {
 		t.Errorf("%+v", r)
 	}
+	p.st.id = ""
+	wantErr(t, errOf(scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0)), lease.ErrRefused, "without an identity")
+	wantErr(t, p.namespace().Fills(p.s, 0, ""), lease.ErrRefused, "made without an identity")
 }
 
 // In the second of a change, each layout has ticks of its own span alone.

@@ -39,6 +39,8 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 		switch {
 		case ns.State != Active:
 			err = ns.notActive()
+		case a.Identity == "":
+			_, err = refuse("its store has no identity, by which a rollback is noticed: move it to another store")
 		case ns.Backfill == last+1:
 			return false, nil
 		case ns.Backfill != 0:
@@ -112,8 +114,7 @@ func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes sn
 			return false, nil
 		case nodes.From < ns.BackfillNodes.Until:
 			return false, fault.Refusedf("lease: namespace %q: nodes below %d may have IDs for the past already: name "+
-				"higher ones",
-				namespace, ns.BackfillNodes.Until)
+				"higher ones", namespace, ns.BackfillNodes.Until)
 		}
 		if _, err := ns.Identify(id); err != nil {
 			return false, err
@@ -174,6 +175,9 @@ func (ns Namespace) Fills(s *snowfence.Scheme, node int64, id string) error {
 			"again with all secrets; nothing else changes", ns.Name, snowfence.ErrKey)
 	case ns.Backfill == 0:
 		return ns.notAllowed()
+	case id == "":
+		return fault.Refusedf("lease: namespace %q makes no IDs for the past: its store has no identity, by which a "+
+			"rollback is noticed: move it to another store", ns.Name)
 	case id != ns.ledger.Identity:
 		return fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or "+
 			"replaced: name nodes without IDs for the past (snowfence namespace change --backfill-nodes)", ns.Name,

@@ -423,14 +423,16 @@ func (n nameless) Swap(
 // A store without an identity cannot tell whether counts for the past are
 // right.
 func TestMoveWithoutAnIdentity(t *testing.T) {
-	s := newScene(t, nameless{store.NewMemory()}, store.NewMemory())
-	t.Cleanup(s.end)
-	must(t, moveAll(t.Context(), s.stores[0], s.stores[1]))
+	s, from, _, _ := places(t)
+	from.Store = nameless{from.Store}
+	_, err := scope.Namespaces(from).Confirm(t.Context(), "orders")
+	must(t, err, sequence.Create(t.Context(), from, "late", sequence.Definition{}))
+	must(t, scope.Move(t.Context(), "orders", from, s.stores[1]), sequence.Move(t.Context(), "late", from, s.stores[1]))
 	ns, err := scope.Namespaces(s.stores[1].Store).Show(t.Context(), "orders")
 	if err != nil || !ns.BackfillStopped || ns.Identity == "" {
 		t.Errorf("%+v, %v", ns, err)
 	}
-	if n, err := take(t, s.stores[1], "fast"); err != nil || n != 1 {
+	if n, err := take(t, s.stores[1], "late"); err != nil || n != 1 {
 		t.Errorf("%d, %v", n, err)
 	}
 }
