@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -29,9 +30,9 @@ type move struct {
 // is closed until it is complete. Only the data with the highest Moved.N is
 // ever opened.
 func Run(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
-	for {
+	for w, attempt := world.From(ctx), 0; ; attempt++ {
 		err := once(ctx, from, to, head, adopt)
-		if !errors.Is(err, store.ErrLost) || ctx.Err() != nil {
+		if !errors.Is(err, store.ErrLost) || w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0 {
 			return err
 		}
 	}

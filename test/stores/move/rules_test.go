@@ -251,30 +251,37 @@ func (m *meanwhile) Swap(
 	return errs, nil, reply
 }
 
-// The source goes back behind its close while it is copied, and a program
-// gets a grant there.
+// The source goes back behind its close while it is copied, again and
+// again, and a program gets a grant there.
 func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
 	s, from, to, _ := places(t)
 	interrupted(t, scope.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 1})))
 	open := get(t, from, orders)
-	var until int64
-	a := from
-	a.Store = &meanwhile{Store: from.Store, afterList: func() {
+	var until, rounds int64
+	began, a, m := time.Now(), from, &meanwhile{Store: from.Store}
+	var back func()
+	back = func() {
 		put(t, from, open)
+		if rounds++; rounds < 20 {
+			m.afterList = back
+			return
+		}
 		l, err := lease.Open(t.Context(), from, "orders", s.scheme, &lease.Options{TTL: ttl, MaxSkew: ttl})
 		must(t, err)
 		until = l.Status().Grant.Until
 		l.Orphan()
-	}}
+	}
+	a.Store, m.afterList = m, back
 	must(t, scope.Move(t.Context(), "orders", a, to))
+	took := time.Since(began)
 	top := int64(0)
 	for _, r := range all(t, to) {
 		if r.Node >= 0 {
 			top = max(top, r.Until)
 		}
 	}
-	if top < until || until == 0 {
-		t.Errorf("what was granted until %d is in no record below %d", until, top)
+	if top < until || until == 0 || took < 40*time.Millisecond { // the pauses are some 120 ms
+		t.Errorf("what was granted until %d is in no record below %d, or no pause in %v", until, top, took)
 	}
 	moved(t, from)
 }

@@ -101,9 +101,8 @@ func newScene(t *testing.T, from, to store.Store) *scene {
 	if s.scheme, err = snowfence.NewScheme(snowfence.MustLayout(layout)); err != nil {
 		t.Fatal(err)
 	}
-	o := &scope.NamespaceOptions{MaxTTL: ttl, MaxSkew: ttl}
 	op := scope.Namespaces(from)
-	_, err = op.Create(t.Context(), "orders", s.scheme, o)
+	_, err = op.Create(t.Context(), "orders", s.scheme, &scope.NamespaceOptions{MaxTTL: ttl, MaxSkew: ttl})
 	if err == nil {
 		_, err = op.AllowBackfill(t.Context(), "orders", 0)
 	}
