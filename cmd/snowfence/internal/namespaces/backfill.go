@@ -53,26 +53,30 @@ func (f *reservedFlags) check() error {
 // named reports whether there is anything to do.
 func (f *reservedFlags) named() bool { return f.backfill != "" || f.others || f.nodes != "" }
 
+// allowed returns the last number of --backfill, or why somebody else may
+// have such numbers. Of a namespace, has of them are for backfills already.
+func (f *reservedFlags) allowed(l snowfence.Layout, has int64) (last int64, err error) {
+	if f.backfill == "0-4" {
+		last = 4
+	}
+	switch {
+	case l.First > 0 && l.First <= last:
+		err = command.Usagef("--backfill 0-4: the layout makes sequence numbers from %d on itself: take --backfill 0",
+			l.First)
+	case f.backfill != "" && !f.nobodyElse && has != last+1:
+		err = command.Usagef("another program may make IDs with the sequence numbers %s, by hand or with snow-drift: "+
+			"say that nobody does or did, if that is so: --nobody-else", f.backfill)
+	}
+	return last, err
+}
+
 // apply carries the flags out in an existing namespace.
 func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns scope.Namespace) (scope.Namespace, error) {
-	var err error
-	if f.others {
+	last, err := f.allowed(ns.Layout, ns.Backfill)
+	if err == nil && f.others {
 		ns, err = scope.Namespaces(st.Leases).NoteOthers(ctx, ns.Name)
 	}
 	if err == nil && f.backfill != "" {
-		last := int64(0)
-		if f.backfill == "0-4" {
-			last = 4
-		}
-		if l := ns.Layout; l.First > 0 && l.First <= last {
-			return ns, command.Usagef("--backfill 0-4: the layout makes sequence numbers from %d on itself: take "+
-				"--backfill 0", l.First)
-		}
-		if !f.nobodyElse && ns.Backfill != last+1 {
-			return ns, command.Usagef("another program may make IDs with the sequence numbers %s, by hand or with "+
-				"snow-drift: "+
-				"say that nobody does or did, if that is so: --nobody-else", f.backfill)
-		}
 		ns, err = scope.Namespaces(st.Leases).AllowBackfill(ctx, ns.Name, last)
 	}
 	if err == nil && f.nodes != "" {

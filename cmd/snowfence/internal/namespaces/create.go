@@ -98,6 +98,9 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 			return err
 		}
 		s, nodes, err := f.scheme(e)
+		if err == nil {
+			_, err = f.reserved.allowed(s.Layout(), 0)
+		}
 		if err != nil {
 			return err
 		}
