@@ -136,7 +136,11 @@ func (f *namespaceFlags) explainExists(
 	if showErr != nil {
 		return err // it is not the namespace that is in the way
 	}
-	have := ns.Layout
+	have, first := ns.Layout, ""
+	if ns.State == scope.Deleted {
+		first = f.store.Command("snowfence namespace create %s --layout %s%s", ns.Name, show.LayoutName(have),
+			f.secret.Args()) + "\n  "
+	}
 	switch {
 	case errors.Is(err, lease.ErrMismatch) && !have.Equal(want):
 		name := show.LayoutName(want)
@@ -145,20 +149,16 @@ func (f *namespaceFlags) explainExists(
 			more += " --leasable " + f.leasable
 		}
 		return command.Usagef("namespace %q has the layout %s, not %s: make another namespace, whose IDs can equal "+
-			"the IDs of this one, or change this one:\n  %s\n  %s",
-			ns.Name, show.LayoutName(have), name,
+			"the IDs of this one, or change this one:\n  %s\n  %s", ns.Name, show.LayoutName(have), name,
 			f.store.Command("snowfence namespace create %s --layout %s", command.OtherName(ns.Name, name), name+more),
-			f.store.Command("snowfence namespace change %s --layout %s", ns.Name, name+more))
+			first+f.store.Command("snowfence namespace change %s --layout %s", ns.Name, name+more))
 	case errors.Is(err, lease.ErrMismatch):
-		return command.Usagef("namespace %q has this layout with other secrets: give its own with --secret-file, "+
-			"or make "+
-			"another namespace", ns.Name)
-	case errors.Is(err, lease.ErrExists) && (nodes == snowfence.NodeRange{} ||
-		nodes == ns.Nodes):
+		return command.Usagef("namespace %q has this layout with other secrets: give its own with --secret-file, or "+
+			"make another namespace", ns.Name)
+	case errors.Is(err, lease.ErrExists) && (first != "" || nodes == snowfence.NodeRange{} || nodes == ns.Nodes):
 		return command.Usagef("namespace %q has a unit of %d, a longest ttl of %v and a largest skew of %v: leave "+
-			"--unit, "+
-			"--max-ttl and --max-skew out, or change them:\n  %s", ns.Name, ns.Unit, ns.MaxTTL, ns.MaxSkew,
-			f.store.Command("snowfence namespace change %s%s", ns.Name, f.limits()))
+			"--unit, --max-ttl and --max-skew out, or change them:\n  %s", ns.Name, ns.Unit, ns.MaxTTL, ns.MaxSkew,
+			first+f.store.Command("snowfence namespace change %s%s", ns.Name, f.limits()))
 	case errors.Is(err, lease.ErrExists):
 		wanted := command.NodeRange(nodes.From, nodes.Until-1)
 		cure := f.store.Command("snowfence namespace change %s --leasable %s", ns.Name, wanted)
@@ -166,9 +166,7 @@ func (f *namespaceFlags) explainExists(
 			cure = f.widen(ns, nodes)
 		}
 		return command.Usagef("namespace %q has the leasable nodes %s, not %s: leave --leasable out, or change "+
-			"them:\n  %s",
-			ns.Name,
-			command.NodeRange(ns.Nodes.From, ns.Nodes.Until-1), wanted, cure)
+			"them:\n  %s", ns.Name, command.NodeRange(ns.Nodes.From, ns.Nodes.Until-1), wanted, cure)
 	}
 	return err
 }

@@ -122,7 +122,8 @@ next renewal and takes another one. Others see the reason.`,
 		}
 		r, err := op.Veto(ctx, namespace, node, why)
 		if errors.Is(err, lease.ErrRefused) {
-			return r, command.Usagef("%w: snowfence sql --retire --node %d", err, node)
+			return r, command.Usagef("%w:\n  %s", err, f.Command("snowfence sql --retire --node %d --namespace %s",
+				node, namespace))
 		}
 		return r, err
 	}

@@ -36,15 +36,15 @@ func sqlRecorded(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sql
 		return "", err // before anything is recorded
 	}
 	by := scope.Functions{
-		Dialect: f.dialect, Schema: cmp.Or(f.schema, map[string]string{"postgres": "public"}[f.dialect]), Label: f.label,
-		Lead: leadTime(l, plan.Lead),
+		Dialect: f.dialect, Schema: cmp.Or(f.schema, map[string]string{"postgres": "public"}[f.dialect]),
+		Label: f.label, Lead: leadTime(l, plan.Lead),
 	}
 	_, plan.From, err = scope.Namespaces(st.Leases).RecordFunctions(ctx, f.store.Namespace, plan.Node, by, f.again)
 	if err != nil {
 		return "", f.explainSQL(ns, plan.Node, err)
 	}
-	plan.About = []string{fmt.Sprintf("Namespace %s keeps node %d for this database and schema. When you have dropped these "+
-		"functions, run snowfence sql --retire --node %d.", f.store.Namespace, plan.Node, plan.Node)}
+	plan.About = []string{fmt.Sprintf("Namespace %s keeps node %d for this database and schema. When you have dropped "+
+		"these functions, run snowfence sql --retire --node %d.", f.store.Namespace, plan.Node, plan.Node)}
 	if f.label != "" {
 		plan.About = append(plan.About, "Database: "+f.label)
 	}
@@ -88,18 +88,13 @@ func (f *sqlFlags) explainSQL(ns scope.Namespace, node int64, err error) error {
 	if !errors.Is(err, lease.ErrRefused) && !errors.Is(err, lease.ErrInvalid) {
 		return err
 	}
-	if node >= ns.Nodes.From && node < ns.Nodes.Until && node > 0 && ns.Nodes.Until-ns.Nodes.From > 1 {
-		s, schemeErr := snowfence.NewScheme(ns.Layout)
-		if schemeErr != nil {
-			return schemeErr
-		}
-		last := s.Nodes() - 1
-		return command.Usagef("%w; or stop leasing the last node, %d: holders then get other nodes:\n  %s",
-			err, last,
-			f.store.Command("snowfence namespace change %s --leasable %d-%d", ns.Name, ns.Nodes.From,
-				min(ns.Nodes.Until, last)-1))
+	last := int64(ns.Layout.Capacity().Nodes) - 1
+	until := last &^ (ns.Unit - 1) // whole units are leased
+	if node < ns.Nodes.From || node > last || ns.Nodes.Until <= last || until <= ns.Nodes.From {
+		return command.Usage(err)
 	}
-	return command.Usage(err)
+	return command.Usagef("%w; or stop leasing the nodes from %d on: holders then get other nodes:\n  %s", err, until,
+		f.store.Command("snowfence namespace change %s --leasable %d-%d", ns.Name, ns.Nodes.From, until-1))
 }
 
 // sqlRetire records that the functions of a node were dropped.
@@ -130,8 +125,8 @@ func sqlRetire(ctx context.Context, e *command.Env, f *sqlFlags) error {
 	if err != nil {
 		return err
 	}
-	e.Message("node %d of namespace %q is retired: IDs of its functions lie before %s; if SELECT max(id) is of a later "+
-		"time, the database's clock was ahead: let nothing use the node until then", node, ns.Name,
+	e.Message("node %d of namespace %q is retired: IDs of its functions lie before %s; if SELECT max(id) is of a "+
+		"later time, the database's clock was ahead: let nothing use the node until then", node, ns.Name,
 		l.TimeOf(q.Until).Format(time.RFC3339))
 	return nil
 }
