@@ -209,8 +209,7 @@ func TestCoarseIsExactAfterAPause(t *testing.T) {
 func TestHandlesEndWithTheirGenerator(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		g := must(New(Config{
-			Fence:  Unguarded(testScheme("time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0),
-			Coarse: coarse,
+			Fence: Unguarded(testScheme("time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0), Coarse: coarse,
 		}))
 		l := g.Local()
 		for range 3000 {

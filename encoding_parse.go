@@ -81,8 +81,7 @@ func parseFixed[T string | []byte](c, plain *codec, s T) (ID, *SyntaxError) {
 		return 0, err
 	}
 	if v > math.MaxInt64 {
-		return 0, syntaxErrorf(c, s, end-1,
-			"the number is out of range: the digits after the sign are at most 2^63-1")
+		return 0, syntaxErrorf(c, s, end-1, "the number is out of range: the digits after the sign are at most 2^63-1")
 	}
 	return ID(v | sign), nil
 }

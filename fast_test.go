@@ -116,8 +116,7 @@ func TestFirstGrantIsWaitedFor(t *testing.T) {
 		f := &patient{script: newScript(s, Grant{Node: 1, Until: 1 << 40})}
 		newGenerator(t, Config{Fence: f, MaxWait: -1, Time: clock.now})
 		if _, err := New(Config{
-			Fence:   &patient{script: newScript(s, Grant{Until: 1 << 40})},
-			MaxWait: 499 * time.Millisecond,
+			Fence: &patient{script: newScript(s, Grant{Until: 1 << 40})}, MaxWait: 499 * time.Millisecond,
 		}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with less time than the fence needs: %v", err)
 		}

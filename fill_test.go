@@ -62,9 +62,7 @@ func TestRunsAreWhatFillGives(t *testing.T) {
 func TestRunsKeepWhatWasTaken(t *testing.T) {
 	s := testScheme("twitter")
 	g := newGenerator(t, Config{
-		Fence:   newScript(s, Grant{Node: 1, Until: 1 << 40}),
-		Time:    newFakeClock().Now,
-		MaxWait: -1,
+		Fence: newScript(s, Grant{Node: 1, Until: 1 << 40}), Time: newFakeClock().Now, MaxWait: -1,
 	})
 	runs, err := g.Runs(t.Context(), nil, 5000)
 	if !errors.Is(err, ErrExhausted) || len(runs) != 1 || runs[0].Len() != 4096 {
@@ -197,9 +195,7 @@ func TestObstacles(t *testing.T) {
 		clock := newFakeClock()
 		clock.Wall = s.Layout().TimeOf(100)
 		g := newGenerator(t, Config{
-			Fence: newScript(s, Grant{Node: 1, From: from, Until: until}),
-			Time:  clock.Now,
-			Lead:  lead,
+			Fence: newScript(s, Grant{Node: 1, From: from, Until: until}), Time: clock.Now, Lead: lead,
 		})
 		g.clock.Raw = true
 		clock.Wall = s.Layout().TimeOf(c.tick)

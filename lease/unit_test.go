@@ -173,8 +173,7 @@ func TestUnitsRepeatNoID(t *testing.T) {
 					}
 				case 5:
 					if chance.IntN(3) == 0 {
-						must(op.Change(t.Context(), "default", nil,
-							&scope.NamespaceOptions{Unit: 1 << chance.IntN(4)}))
+						must(op.Change(t.Context(), "default", nil, &scope.NamespaceOptions{Unit: 1 << chance.IntN(4)}))
 						changes++
 					}
 				case 6:

@@ -69,10 +69,9 @@ func (c *Client) definition(ctx context.Context, name string) (sequence.Definiti
 // are lost, as a gap.
 func (c *Client) takeNumbers(ctx context.Context, name string, period, n int64) (*pb.SequenceNextResponse, error) {
 	req := &pb.SequenceNextRequest{Name: name, Count: uint32(n), Period: period, WithoutNumbers: true}
-	res, err := race(ctx, c,
-		func(ctx context.Context, p *peer) (*connect.Response[pb.SequenceNextResponse], error) {
-			return p.sequences.Next(ctx, connect.NewRequest(req))
-		})
+	res, err := race(ctx, c, func(ctx context.Context, p *peer) (*connect.Response[pb.SequenceNextResponse], error) {
+		return p.sequences.Next(ctx, connect.NewRequest(req))
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -152,8 +152,7 @@ func TestPeriodThatWentBackStops(t *testing.T) {
 			j.puts(back(was, j.record(20261122)))
 			err := j.refuses(j.s, ErrRolledBack)
 			if text := err.Error(); !strings.Contains(text,
-				"older than one that this program saw; this program knows of "+
-					"numbers up to 4 of period 20261122") {
+				"older than one that this program saw; this program knows of numbers up to 4 of period 20261122") {
 				t.Errorf("%s: %v", what, err)
 			}
 			j.refuses(j.s, ErrRolledBack)

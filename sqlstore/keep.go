@@ -22,8 +22,7 @@ func (s *Store) keepConnection(ctx context.Context) (unpin func(), err error) {
 	if s.db.Stats().MaxOpenConnections == 1 {
 		return nil, fmt.Errorf("sqlstore: the pool has one connection (SetMaxOpenConns(1)), and a lease needs one for "+
 			"itself, so that its renewals wait for no transaction: allow 2 or more, or give the "+
-			"IDs a *sql.DB of their own (%w)",
-			lease.ErrInvalid)
+			"IDs a *sql.DB of their own (%w)", lease.ErrInvalid)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

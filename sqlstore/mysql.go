@@ -113,8 +113,7 @@ const mysqlProbe = "SELECT '', 0, '', 0, 0, " + mysqlMark + ", 0, 0," +
 	" AND table_name = 'snowfence_lease') AS made) t LEFT JOIN snowfence_meta ON name = 'id'"
 
 // mysqlMark is a number of the server.
-const mysqlMark = "CAST(CONV(LEFT(MD5(CONCAT(@@server_id /*!80000 , ':', @@server_uuid */)), 15), 16, 10)" +
-	" AS SIGNED)"
+const mysqlMark = "CAST(CONV(LEFT(MD5(CONCAT(@@server_id /*!80000 , ':', @@server_uuid */)), 15), 16, 10) AS SIGNED)"
 
 // mysqlOnly has a statement fail (1690, a sum that is too large) on any
 // server but the one with the mark: a proxy may send reads elsewhere.
@@ -140,8 +139,7 @@ const mysqlRefusal = "CASE" +
 	"do not know what was granted last: connect to the primary'" +
 	" WHEN @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN" +
 	"  'a crash forgets grants, because innodb_flush_log_at_trx_commit is not 1: SET GLOBAL " +
-	"innodb_flush_log_at_trx_commit = 1, and in the configuration'" +
-	" WHEN @@log_bin = 1 AND @@sync_binlog <> 1 THEN" +
+	"innodb_flush_log_at_trx_commit = 1, and in the configuration' WHEN @@log_bin = 1 AND @@sync_binlog <> 1 THEN" +
 	"  'a power failure forgets grants, because there is a binary log and sync_binlog is not 1: SET GLOBAL " +
 	"sync_binlog = 1, and in the configuration'" +
 	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
@@ -182,10 +180,8 @@ const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (" +
 // The join goes through the array from its start, so locks have its order.
 const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY)" +
 	" ON l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
-	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u," +
-	" l.prev_until = w.p," +
-	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d" +
-	" WHERE l.nonce = CAST(w.o AS BINARY)"
+	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u, l.prev_until = w.p," +
+	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d WHERE l.nonce = CAST(w.o AS BINARY)"
 
 const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 	" SELECT s, n, c, r, g, f, u, p, h, l, v, t, d FROM " + mysqlItems +
@@ -336,8 +332,7 @@ const mysqlUnfit = "SELECT CASE" +
 	", ', which forgets grants: ALTER TABLE snowfence_lease ENGINE=InnoDB')" +
 	" WHEN /*!80000 @@transaction_isolation */ /*M!100600 @@tx_isolation */ = 'READ-UNCOMMITTED' THEN 'the " +
 	"connection has transaction_isolation=READ-UNCOMMITTED, and reads what may never be committed: set " +
-	"REPEATABLE-READ'" +
-	" ELSE " + mysqlRefusal + " END"
+	"REPEATABLE-READ' ELSE " + mysqlRefusal + " END"
 
 func mysqlJudge(name, value string, _ map[string]string) string {
 	switch value = strings.ToLower(value); {

@@ -29,8 +29,8 @@ func process(e *command.Env) int {
 		select {
 		case <-signals:
 			cancel()
-			// A second Ctrl-C ends the program at once. timeout(1) sends each
-			// signal twice, to the program and to its group.
+			// A second Ctrl-C ends the program at once. timeout(1) sends
+			// each signal twice, to the program and to its group.
 			time.Sleep(200 * time.Millisecond)
 			signal.Reset(os.Interrupt, syscall.SIGTERM)
 		case <-ctx.Done():

@@ -70,9 +70,7 @@ func (g *Generator) handle() (*process.Handle, error) {
 		return nil, ErrInvalidLease
 	}
 	o := process.Options{
-		From:    g.leaseStart - RANDFLAKE_EPOCH_OFFSET,
-		Until:   g.leaseEnd - RANDFLAKE_EPOCH_OFFSET + 1,
-		Replace: true,
+		From: g.leaseStart - RANDFLAKE_EPOCH_OFFSET, Until: g.leaseEnd - RANDFLAKE_EPOCH_OFFSET + 1, Replace: true,
 	}
 	if g.TimeSource != nil {
 		o.Time = clockOf(g.TimeSource)

@@ -86,8 +86,7 @@ func present() (*settings, error) {
 			s.nodeBits, s.stepBits)
 	}
 	l := snowfence.Layout{
-		Epoch:  time.UnixMilli(s.epoch),
-		Tick:   time.Millisecond,
+		Epoch: time.UnixMilli(s.epoch), Tick: time.Millisecond,
 		Fields: []snowfence.Field{{Name: snowfence.FieldTime, Bits: min(63-bits, 62)}},
 	}
 	for _, f := range []snowfence.Field{

@@ -15,8 +15,7 @@ const lifetime = time.Millisecond << 32
 
 func short(left time.Duration, machine int) sonyflake.Settings {
 	return sonyflake.Settings{
-		BitsSequence: 15, BitsMachineID: 16, TimeUnit: time.Millisecond,
-		StartTime: time.Now().Add(left - lifetime),
+		BitsSequence: 15, BitsMachineID: 16, TimeUnit: time.Millisecond, StartTime: time.Now().Add(left - lifetime),
 		MachineID: func() (int, error) { return machine, nil },
 	}
 }

@@ -85,8 +85,7 @@ func (s *sim) checkProgress() {
 	for _, sl := range s.slots {
 		if max(sl.madeAt, sl.grantedAt, sl.crowdedAt) < s.due && !s.plan.noSlots[sl.index] && !s.mayStarve(sl) {
 			s.violate("%s was granted nothing in %v after all faults had ended %v before; its last grant was at "+
-				"%v, its last ID at %v",
-				sl.label, s.now-s.due, s.resumeBound(), sl.grantedAt, sl.madeAt)
+				"%v, its last ID at %v", sl.label, s.now-s.due, s.resumeBound(), sl.grantedAt, sl.madeAt)
 		}
 	}
 }

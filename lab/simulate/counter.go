@@ -59,8 +59,7 @@ type take struct {
 
 func newCounter(chance *rand.Rand, name string) *counter {
 	c := &counter{
-		name:  name,
-		start: []int64{1, 0, -7, 1 << 40}[chance.IntN(4)], step: []int64{1, 1, 5, -3}[chance.IntN(4)],
+		name: name, start: []int64{1, 0, -7, 1 << 40}[chance.IntN(4)], step: []int64{1, 1, 5, -3}[chance.IntN(4)],
 		mode:    []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict}[chance.IntN(3)],
 		numbers: map[place]given{}, highest: order{}, storeEnds: map[int64]int64{},
 		writeTimes: map[string]time.Duration{},

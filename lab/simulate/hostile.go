@@ -143,8 +143,7 @@ func (x *hostile) keepTicket(t wire.Ticket) {
 func (x *hostile) acquireNode(ctx context.Context, v server) {
 	s := x.s
 	r := wire.Request{
-		Attempt: x.drawAttempt(), Earlier: x.tries, Free: x.chance.IntN(2) == 0,
-		TTL: s.ttl, Label: "hostile",
+		Attempt: x.drawAttempt(), Earlier: x.tries, Free: x.chance.IntN(2) == 0, TTL: s.ttl, Label: "hostile",
 	}
 	if len(x.tickets) > 0 && x.chance.IntN(2) == 0 {
 		r.Lost = x.forgeTicket(x.anyTicket())

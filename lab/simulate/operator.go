@@ -108,8 +108,7 @@ func (s *sim) operate(f Fault, chance float64) {
 
 func (s *sim) leasableNodes() *scope.NamespaceOptions {
 	return &scope.NamespaceOptions{
-		Nodes: snowfence.NodeRange{From: s.first, Until: s.last + 1}, MaxTTL: s.ttl, MaxSkew: s.skew,
-		Unit: s.unit,
+		Nodes: snowfence.NodeRange{From: s.first, Until: s.last + 1}, MaxTTL: s.ttl, MaxSkew: s.skew, Unit: s.unit,
 	}
 }
 

@@ -71,8 +71,7 @@ func newSim(plan Plan) (*sim, error) {
 	s := &sim{
 		plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, stream+1)), claims: map[int64][]*claim{},
 		setBacks: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
-		store: newStore(), shy: never, mute: never,
-		tells: plan.Seed%2 == 0, equal: plan.Seed/2%2 == 0,
+		store: newStore(), shy: never, mute: never, tells: plan.Seed%2 == 0, equal: plan.Seed/2%2 == 0,
 	}
 	if plan.sequences {
 		s.scenario = newCounting(chance)

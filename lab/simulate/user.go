@@ -187,8 +187,7 @@ func (p *process) useGenerator(ctx context.Context, h *holding) {
 	s, sl := p.s, p.slot
 	c := snowfence.Config{
 		Fence: h, Lead: sl.lead, Coarse: sl.coarse, Spread: sl.spreadOf(h.l.Scheme().Layout()),
-		Time:    p.stallingSource(),
-		MaxWait: time.Duration(1 + p.programRand.Int64N(int64(s.ttl))),
+		Time: p.stallingSource(), MaxWait: time.Duration(1 + p.programRand.Int64N(int64(s.ttl))),
 	}
 	g, err := snowfence.New(c)
 	if err != nil {

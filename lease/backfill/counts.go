@@ -105,8 +105,7 @@ func (b *Backfill) count(
 	}
 	switch {
 	case err != nil:
-		return store.Write{}, nil, fmt.Errorf("lease: the hour of %s: %w", wants[0].shown(),
-			store.Damaged(r.Key, err))
+		return store.Write{}, nil, fmt.Errorf("lease: the hour of %s: %w", wants[0].shown(), store.Damaged(r.Key, err))
 	case full:
 		return store.Write{}, nil, fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs were "+
 			"counted before the store was rolled back: take a time of another hour", b.name, b.node, ErrFull,

@@ -132,8 +132,7 @@ func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, a
 		case id == "":
 			return fail("it does not know the secret of key number %d, and none is given: give that secret, too", i)
 		case !operator && i < max(len(n.Keys), 1):
-			return fail("it was made without key number %d: "+
-				"create it again with its secrets; nothing else changes", i)
+			return fail("it was made without key number %d: create it again with its secrets; nothing else changes", i)
 		case i < len(keys):
 			keys[i], added = id, true
 		default:

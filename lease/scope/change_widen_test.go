@@ -142,8 +142,7 @@ func TestWidenRefused(t *testing.T) {
 		}
 	}
 	if ns, err := scope.Namespaces(st).Show(t.Context(), "default"); err != nil ||
-		ns.Nodes != (snowfence.NodeRange{From: 30, Until: 41}) ||
-		ns.Floor != 0 {
+		ns.Nodes != (snowfence.NodeRange{From: 30, Until: 41}) || ns.Floor != 0 {
 		t.Errorf("a refused call changed the namespace: %+v, %v", ns, err)
 	}
 	if err := widen(20, 40, now); err != nil {

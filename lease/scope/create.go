@@ -74,15 +74,10 @@ func (op Operator) Create(
 		ns, a, err := readNamespace(ctx, op.st, name)
 		switch {
 		case errors.Is(err, fault.ErrNoNamespace):
+			terms := Terms{Since: 1, Nodes: snowfence.NodeRange{Until: nodeCount(layout)}, Unit: cmp.Or(o.Unit, 1)}
 			ns = Namespace{
-				Name: name,
-				Terms: Terms{
-					Since: 1, Nodes: snowfence.NodeRange{Until: nodeCount(layout)}, Unit: cmp.Or(o.Unit, 1),
-				},
-				ticketKey: world.From(ctx).Text(), record: store.Record{Key: store.Key{
-					Namespace: name,
-					Node:      store.NamespaceNode,
-				}},
+				Name: name, Terms: terms, ticketKey: world.From(ctx).Text(),
+				record: store.Record{Key: store.Key{Namespace: name, Node: store.NamespaceNode}},
 			}
 		case err != nil:
 			return Namespace{}, err

@@ -74,8 +74,7 @@ func TestRestoredInDoubt(t *testing.T) {
 			t.Errorf("a clock that is off: %v", err)
 		}
 		less := &scope.NamespaceOptions{MaxTTL: time.Second}
-		if _, err := op.Change(t.Context(), "default", nil, less); !errors.Is(err,
-			lease.ErrSkew) {
+		if _, err := op.Change(t.Context(), "default", nil, less); !errors.Is(err, lease.ErrSkew) {
 			t.Errorf("limits that are lowered with a clock that is off: %v", err)
 		}
 		if ns, err := op.Show(t.Context(), "default"); err != nil || ns.Floor != before.Floor ||

@@ -137,8 +137,7 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 		return fault.Invalidf("lease: node %d of namespace %q: the layout %s has the nodes 0 to %d", node, ns.Name,
 			ns.Layout, nodeCount(l)-1)
 	case node >= ns.Nodes.From && node < ns.Nodes.Until:
-		return refuse("programs can lease the nodes %d to %d: take another one", ns.Nodes.From,
-			ns.Nodes.Until-1)
+		return refuse("programs can lease the nodes %d to %d: take another one", ns.Nodes.From, ns.Nodes.Until-1)
 	case l.Cipher != snowfence.Plain:
 		return refuse("the layout %s is encrypted, and its secret must not be in a database", ns.Layout)
 	case start > maxTick(l):

@@ -87,9 +87,8 @@ func (r *rig) start(from wire.Server) (running, *remote.Client) {
 	r.Helper()
 	socket := "unix:" + filepath.Join(r.TempDir(), "s")
 	c := serve.Config{
-		Listeners: serve.Listeners{HTTP: socket},
-		ReadyFor:  []string{"jobs"},
-		Options:   server.Options{Logger: slog.New(slog.DiscardHandler), Label: "agent"},
+		Listeners: serve.Listeners{HTTP: socket}, ReadyFor: []string{"jobs"},
+		Options: server.Options{Logger: slog.New(slog.DiscardHandler), Label: "agent"},
 	}
 	a := must(New(r.Context(), &c, from, "jobs", remote.Namespace{Layout: r.s.Layout(), Unit: 16, MaxTTL: r.ttl}))
 	p := must(serve.Start(r.Context(), c, a.Store))

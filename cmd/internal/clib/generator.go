@@ -34,8 +34,7 @@ func (l *Library) startGenerator(fence snowfence.Fence, o *options, give func() 
 	b := &beat{word: &l.words[slot]}
 	b.raise() // so that no ring reads 0: a forked child does
 	gen, err := snowfence.New(snowfence.Config{
-		Fence: &watched{Fence: fence, beat: b}, Lead: o.lead, Spread: o.spread, Coarse: o.coarse,
-		MaxWait: o.maxWait,
+		Fence: &watched{Fence: fence, beat: b}, Lead: o.lead, Spread: o.spread, Coarse: o.coarse, MaxWait: o.maxWait,
 	})
 	if err != nil {
 		l.giveBack(slot)

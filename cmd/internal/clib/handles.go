@@ -112,8 +112,7 @@ func (l *Library) explainHandle(h Handle, sequence bool) error {
 		return InvalidError("the handle %#x is not of this library: use what an open call stored",
 			uint64(h))
 	case (h&sequenceOf != 0) != sequence:
-		return InvalidError("the handle is of the other kind: generators and sequences have calls of " +
-			"their own")
+		return InvalidError("the handle is of the other kind: generators and sequences have calls of their own")
 	}
 	return coded{Closed, fmt.Errorf("the handle was closed: open another one")}
 }

@@ -37,9 +37,8 @@ func stop(t *testing.T, p interface{ Stop(context.Context) error }) {
 func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string) *serve.Process {
 	t.Helper()
 	c := serve.Config{
-		Listeners: serve.Listeners{HTTP: "unix:" + socket},
-		ReadyFor:  []string{"jobs"},
-		Options:   server.Options{Logger: slog.New(slog.DiscardHandler)},
+		Listeners: serve.Listeners{HTTP: "unix:" + socket}, ReadyFor: []string{"jobs"},
+		Options: server.Options{Logger: slog.New(slog.DiscardHandler)},
 	}
 	a := must(agent.New(t.Context(), &c, lease.Serve(st, s, nil), "jobs", remote.Namespace{
 		Layout: s.Layout(), Unit: 16, MaxTTL: scope.DefaultTTL,

@@ -24,8 +24,7 @@ const (
 // priority says which of several nodes in one square shows: what people
 // look for first.
 var priority = [cellKinds]int{
-	cellNever: 0, cellReserved: 1, cellFree: 2, cellAhead: 3,
-	cellHeld: 4, cellOwn: 5, cellVetoed: 6, cellLate: 7,
+	cellNever: 0, cellReserved: 1, cellFree: 2, cellAhead: 3, cellHeld: 4, cellOwn: 5, cellVetoed: 6, cellLate: 7,
 }
 
 const (

@@ -74,8 +74,7 @@ func lookInUnits(t testing.TB, layout string, unit int64, at time.Time, rs ...st
 	nodes := int64(1) << l.Bits(snowfence.FieldNode)
 	terms := scope.Terms{Layout: l, Nodes: snowfence.NodeRange{Until: nodes}, Unit: unit}
 	v := &server.View{
-		Namespace: scope.Namespace{Terms: terms}, Layout: l,
-		From: at, At: at.Add(100 * time.Millisecond),
+		Namespace: scope.Namespace{Terms: terms}, Layout: l, From: at, At: at.Add(100 * time.Millisecond),
 	}
 	for _, r := range rs {
 		v.Leases = append(v.Leases, server.Lease{Record: r, Held: r.Held(l.TickOf(at))})

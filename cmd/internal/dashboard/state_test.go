@@ -68,8 +68,7 @@ func TestStreamTellsOfFailures(t *testing.T) {
 func TestStreamTellsWhichServerAndWhetherItIsReady(t *testing.T) {
 	t.Parallel()
 	b := newBench(
-		t, server.Token{Name: "all", SHA256: hash("all")},
-		server.Token{
+		t, server.Token{Name: "all", SHA256: hash("all")}, server.Token{
 			Name: "some", SHA256: hash("some"), Namespaces: []string{"orders"},
 			Verbs: []server.Verb{server.VerbRead, server.VerbManage},
 		},

@@ -136,8 +136,7 @@ type client struct {
 func (p *client) sendFirst(v snapshot, h history) error {
 	return errors.Join(
 		p.sendEvent("namespaces", v.names), p.sendEvent("store", v.away), p.sendEvent("ready", v.ready),
-		p.sendEvent("used", v.usage),
-		p.sendEvent("history", h), p.sendNews(v),
+		p.sendEvent("used", v.usage), p.sendEvent("history", h), p.sendNews(v),
 	)
 }
 

@@ -64,8 +64,7 @@ func nodes(ctx context.Context, c *Case, ns scope.Namespace, l snowfence.Layout,
 	}
 	switch {
 	case free == 0:
-		r.found(NodesLeft, ns.Name, widen,
-			"all %d nodes are taken: the next program gets none", total)
+		r.found(NodesLeft, ns.Name, widen, "all %d nodes are taken: the next program gets none", total)
 	case free*10 < total:
 		r.found(NodesLeft, ns.Name, widen, "%d of %d nodes are free", free, total)
 	default:

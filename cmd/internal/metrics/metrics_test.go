@@ -43,8 +43,7 @@ func TestRequestsAreTimed(t *testing.T) {
 	limits := &scope.NamespaceOptions{MaxTTL: time.Minute}
 	must(scope.Namespaces(st).Create(t.Context(), "default", scheme, limits))
 	p := must(serve.Start(t.Context(), serve.Config{
-		Listeners: serve.Listeners{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0"},
-		Options:   server.Options{TTL: time.Minute},
+		Listeners: serve.Listeners{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0"}, Options: server.Options{TTL: time.Minute},
 	}, st))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)

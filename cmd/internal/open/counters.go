@@ -69,8 +69,7 @@ func (c *Counters) Find(ctx context.Context, pattern string) (map[string]int64, 
 		}
 		if err != nil {
 			return nil, c.at.wrapError(fmt.Errorf(
-				"key %q holds no number that INCR counts: use a pattern without it (%w)",
-				key, err))
+				"key %q holds no number that INCR counts: use a pattern without it (%w)", key, err))
 		}
 	}
 	return last, nil

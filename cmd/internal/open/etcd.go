@@ -45,8 +45,7 @@ func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store,
 		// A member that came back is found within a second.
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{
-				BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2,
-				MaxDelay: time.Second,
+				BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: time.Second,
 			},
 			MinConnectTimeout: 2 * time.Second,
 		})},

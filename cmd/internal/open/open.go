@@ -199,8 +199,7 @@ func openPlace(ctx context.Context, rawURL string, env func(name string) string,
 		return nil, fmt.Errorf("%w mem: no other process can look at a store in memory", ErrURL)
 	case p.memory:
 		return &Store{
-			Leases: store.NewMemory(), Name: "mem:", Local: true, Volatile: true,
-			close: func() error { return nil },
+			Leases: store.NewMemory(), Name: "mem:", Local: true, Volatile: true, close: func() error { return nil },
 		}, nil
 	}
 	p.address.looks = looks

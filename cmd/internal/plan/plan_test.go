@@ -51,11 +51,8 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
 		power := func(low, high float64) float64 { return math.Exp2(low + t.Float64()*(high-low)) }
 		n := Need{
-			Rate:   power(-10, 59.7),
-			Nodes:  uint64(power(0, 62)),
-			Years:  power(-40, 12.7),
-			JSSafe: t.Bool(),
-			Epoch:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+			Rate: power(-10, 59.7), Nodes: uint64(power(0, 62)), Years: power(-40, 12.7), JSSafe: t.Bool(),
+			Epoch: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		}
 		if n.Datacenters = uint64(power(-4, 8)); n.Datacenters > n.Nodes {
 			n.Datacenters = n.Nodes
@@ -135,8 +132,7 @@ func use(t *draw.T, l snowfence.Layout, n Need) {
 	sec := int64(min(n.Years, 280) * yearNanoseconds / 1e9 / 2)
 	now := time.Unix(n.Epoch.Unix()+sec, 0)
 	g, err := snowfence.New(snowfence.Config{
-		Fence: snowfence.Unguarded(s, s.Nodes()-1),
-		Time:  func() (time.Time, time.Duration) { return now, 0 },
+		Fence: snowfence.Unguarded(s, s.Nodes()-1), Time: func() (time.Time, time.Duration) { return now, 0 },
 	})
 	if err != nil {
 		t.Fatalf("%s: %v", l, err)
@@ -160,8 +156,7 @@ func TestNoFigureIsNegative(t *testing.T) {
 	}
 	for bits := 1; bits <= 63; bits++ {
 		specs = append(specs, fmt.Sprintf("time=%d", bits), fmt.Sprintf("time=%d,node=%d", bits, 64-bits),
-			fmt.Sprintf("time=%d,seq=%d,tick=1us", bits, 64-bits),
-			fmt.Sprintf("time=1,node=%d,seq=%d", bits, 63-bits))
+			fmt.Sprintf("time=%d,seq=%d,tick=1us", bits, 64-bits), fmt.Sprintf("time=1,node=%d,seq=%d", bits, 63-bits))
 	}
 	now := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	valid := 0

@@ -274,8 +274,7 @@ func (n Need) proposal(name string, l snowfence.Layout, pro, con string) Proposa
 	return Proposal{
 		Name: name, Layout: l, Until: l.EndOfLife(), Nodes: c.Nodes, Unit: n.unit(c.Nodes),
 		PerNodePerSecond: c.PerNodePerSecond, PerSecond: c.PerSecond,
-		Digits: DigitsAt(l, n.end()), OneNode: c.PerNodePerSecond >= n.Rate,
-		For: pro, Against: con,
+		Digits: DigitsAt(l, n.end()), OneNode: c.PerNodePerSecond >= n.Rate, For: pro, Against: con,
 	}
 }
 
@@ -300,8 +299,7 @@ func (n Need) reason(s shape) string {
 	}
 	years := math.Exp2(float64(n.free()-s.node-s.seq)) * float64(s.tick) / yearNanoseconds
 	return fmt.Sprintf("%d bits of time, %d of node and %d of sequence are %d, but there are %d; at this rate "+
-		"and number of nodes they last %s",
-		t, s.node, s.seq, t+s.node+s.seq, n.free(), Years(years))
+		"and number of nodes they last %s", t, s.node, s.seq, t+s.node+s.seq, n.free(), Years(years))
 }
 
 // Years formats a number of years for people.

@@ -147,8 +147,7 @@ func (e *exchange) fillRequest(in proto.Message) error {
 // something else.
 func (e *exchange) readParams() (url.Values, error) {
 	if e.body == "" && e.r.ContentLength > 0 {
-		return nil, server.Errorf(server.Invalid, "this call reads no body: write its parameters into the query, as in "+
-			"?n=10")
+		return nil, server.Errorf(server.Invalid, "this call reads no body: write parameters into the query: ?n=10")
 	}
 	if e.r.URL.RawQuery == "" {
 		return nil, nil

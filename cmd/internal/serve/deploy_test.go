@@ -46,8 +46,7 @@ func TestMetricsOfDeploy(t *testing.T) {
 	k := token("shop", "secret-shop", server.VerbLease)
 	k.Nodes, k.Until.Time = 5, time.Now().Add(time.Hour)
 	known, _ := start(t, Config{
-		Listeners: Listeners{Admin: "127.0.0.1:0"},
-		Access:    Access{TokenList: []server.Token{k}},
+		Listeners: Listeners{Admin: "127.0.0.1:0"}, Access: Access{TokenList: []server.Token{k}},
 	}, newStore(t))
 	_, more = get(t, "http://"+known.Admin+"/metrics", "")
 	for part := range strings.SplitSeq(more, "# HELP ") {

@@ -211,6 +211,5 @@ func TestAPeerHasItsKey(t *testing.T) {
 	noError(t, b.service.Servers.CheckPeer(pair.Leaf))
 	ca.issue(t, cert+".other", key+".other")
 	pair = must(tls.LoadX509KeyPair(cert+".other", key+".other"))
-	fails(t, b.service.Servers.CheckPeer(pair.Leaf),
-		"a stranger whose certificate the same authority signed")
+	fails(t, b.service.Servers.CheckPeer(pair.Leaf), "a stranger whose certificate the same authority signed")
 }

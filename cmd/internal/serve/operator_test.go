@@ -107,8 +107,7 @@ func TestRefusedCallersAreCounted(t *testing.T) {
 // A client that leaves looked like a failure of the server.
 func TestClientsThatLeaveAreNoFailures(t *testing.T) {
 	p, logs := start(t, Config{
-		Listeners: Listeners{Admin: "127.0.0.1:0"},
-		Options:   server.Options{MaxWait: time.Hour},
+		Listeners: Listeners{Admin: "127.0.0.1:0"}, Options: server.Options{MaxWait: time.Hour},
 	}, laterStore(t))
 	for _, path := range []string{"/v1/default/next", "/snowfence.v1.IDService/Next"} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -223,8 +222,7 @@ func TestPprofIsOff(t *testing.T) {
 // protocol.
 func TestStopAnswersBusyClients(t *testing.T) {
 	p, _ := start(t, Config{
-		Listeners: Listeners{RESP: "127.0.0.1:0"},
-		Stopping:  Stopping{Drain: time.Nanosecond},
+		Listeners: Listeners{RESP: "127.0.0.1:0"}, Stopping: Stopping{Drain: time.Nanosecond},
 	}, newStore(t))
 	url := "http://" + p.HTTP + "/v1/default/next"
 	res := must(http.Get(url))

@@ -129,8 +129,7 @@ func TestTokenThatEndsSoon(t *testing.T) {
 			t.Errorf("%v left: %+v, %v", c.left, ends, err)
 		}
 		p, logs := start(t, Config{
-			Listeners: Listeners{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"},
-			Access:    Access{Tokens: file},
+			Listeners: Listeners{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, Access: Access{Tokens: file},
 		}, newStore(t))
 		if said := strings.Contains(logs.String(), `msg="token \"shop\" `+c.says); said != (c.says != "") {
 			t.Errorf("%v left: %s", c.left, logs)

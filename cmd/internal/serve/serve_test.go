@@ -247,8 +247,7 @@ func TestConnectionLimit(t *testing.T) {
 func TestLateRenewal(t *testing.T) {
 	st := newStore(t)
 	p, _ := start(t, Config{
-		Listeners: Listeners{Admin: "127.0.0.1:0"},
-		Options:   server.Options{TTL: 15 * time.Second},
+		Listeners: Listeners{Admin: "127.0.0.1:0"}, Options: server.Options{TTL: 15 * time.Second},
 	}, st)
 	says := func(base, want string) func() bool {
 		return func() bool {

@@ -24,12 +24,10 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 		Name: "shop", SHA256: token("", "secret-shop").SHA256, Namespaces: []string{"orders"},
 	}}
 	a, _ := start(t, Config{
-		Options: server.Options{Label: "one", Version: "v1.2.3"},
-		Access:  Access{TokenList: tokens},
+		Options: server.Options{Label: "one", Version: "v1.2.3"}, Access: Access{TokenList: tokens},
 	}, st)
 	b, _ := start(t, Config{
-		Options: server.Options{Label: "two", Version: "v1.2.4"},
-		Access:  Access{TokenList: tokens},
+		Options: server.Options{Label: "two", Version: "v1.2.4"}, Access: Access{TokenList: tokens},
 	}, st)
 	list := func(p *Process, token string) []*pb.ServerInfo {
 		t.Helper()

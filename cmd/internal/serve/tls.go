@@ -103,8 +103,7 @@ func (t *certificates) replaceWith(next *certificates) {
 // first one preferred.
 func (t *certificates) tlsConfig(protocols ...string) *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		NextProtos: protocols,
+		MinVersion: tls.VersionTLS12, NextProtos: protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			conf := t.config.Load().Clone()
 			conf.NextProtos = protocols

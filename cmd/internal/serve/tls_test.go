@@ -25,8 +25,7 @@ func TestCertificates(t *testing.T) {
 	ca, cert, key := newCertificate(t)
 	others := newAuthority(t, "theirs")
 	p, logs := start(t, Config{
-		Listeners: Listeners{RESP: "127.0.0.1:0"},
-		Access:    Access{TLSCert: cert, TLSKey: key, TLSClientCA: ca.file},
+		Listeners: Listeners{RESP: "127.0.0.1:0"}, Access: Access{TLSCert: cert, TLSKey: key, TLSClientCA: ca.file},
 	}, newStore(t))
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.cert)
@@ -95,8 +94,7 @@ func TestTokensReload(t *testing.T) {
 	write(token("a", "secret-a", server.VerbIDs), token("b", "secret-b", server.VerbRead))
 	fixed := []server.Token{token("c", "secret-c", server.VerbIDs)}
 	p, logs := start(t, Config{
-		Listeners: Listeners{RESP: "127.0.0.1:0"},
-		Access:    Access{Tokens: file, TokenList: fixed},
+		Listeners: Listeners{RESP: "127.0.0.1:0"}, Access: Access{Tokens: file, TokenList: fixed},
 	}, newStore(t))
 	next := "http://" + p.HTTP + "/v1/default/next"
 	status := func(secret string) int { code, _ := get(t, next, secret); return code }
@@ -143,8 +141,7 @@ func TestRate(t *testing.T) {
 	k := token("a", "secret-a", server.VerbIDs)
 	k.Rate, k.Burst = 1e-6, 10
 	p, _ := start(t, Config{
-		Listeners: Listeners{RESP: "127.0.0.1:0"},
-		Access:    Access{TokenList: []server.Token{k}},
+		Listeners: Listeners{RESP: "127.0.0.1:0"}, Access: Access{TokenList: []server.Token{k}},
 	}, newStore(t))
 	c := dialRESP(t, p)
 	c.ask("AUTH secret-a")
@@ -167,9 +164,8 @@ func TestRate(t *testing.T) {
 func TestSilentClients(t *testing.T) {
 	ca, cert, key := newCertificate(t)
 	p, _ := start(t, Config{
-		Listeners: Listeners{RESP: "127.0.0.1:0"},
-		Access:    Access{TLSCert: cert, TLSKey: key},
-		Limits:    Limits{Slow: 200 * time.Millisecond},
+		Listeners: Listeners{RESP: "127.0.0.1:0"}, Access: Access{TLSCert: cert, TLSKey: key},
+		Limits: Limits{Slow: 200 * time.Millisecond},
 	}, newStore(t))
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.cert)

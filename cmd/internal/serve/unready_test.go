@@ -31,8 +31,7 @@ func laterStore(t *testing.T) *cutStore {
 // readiness, metrics and Retry-After said that all is well.
 func TestGrantInTheFutureIsNotReady(t *testing.T) {
 	p, logs := start(t, Config{
-		Listeners: Listeners{Admin: "127.0.0.1:0"},
-		Options:   server.Options{MaxWait: time.Millisecond},
+		Listeners: Listeners{Admin: "127.0.0.1:0"}, Options: server.Options{MaxWait: time.Millisecond},
 	}, laterStore(t))
 	eventually(t, "a verdict", func() bool { return p.Ready() != errStarting })
 	code, cause := get(t, "http://"+p.Admin+"/readyz", "")

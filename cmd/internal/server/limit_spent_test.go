@@ -104,8 +104,7 @@ func TestUsersOfAHostHaveAQuarterOfAUnit(t *testing.T) {
 func share(t *testing.T, unit int64) {
 	afterEpoch()
 	st := newStore(t)
-	must(scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"),
-		&scope.NamespaceOptions{Unit: unit}))
+	must(scope.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), &scope.NamespaceOptions{Unit: unit}))
 	s, a := newService(t, st, Options{}), NewHostAuth(int(unit/4))
 	for range 2 {
 		for user := range uint32(3) {

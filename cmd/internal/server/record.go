@@ -32,8 +32,7 @@ func (a *announcer) writeIfDue(ctx context.Context) {
 	nodes, failing := a.servers.spaces.heldNodes()
 	info := &pb.ServerInfo{
 		Id: s.id, Version: s.opts.Version, Since: timestamppb.New(a.since), Nodes: nodes,
-		Ready: s.Ready(ctx) == nil, Failing: failing, Address: s.opts.URL,
-		PublicKey: s.opts.PublicKey(),
+		Ready: s.Ready(ctx) == nil, Failing: failing, Address: s.opts.URL, PublicKey: s.opts.PublicKey(),
 	}
 	steady := proto.CloneOf(info)
 	for _, h := range steady.Nodes {

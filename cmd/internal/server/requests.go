@@ -59,8 +59,7 @@ func (s *Core) logFailed(w Wire, k Kind, err error, about func() Request) {
 		}
 	}
 	if s.opts.Logger.Enabled(context.Background(), level) {
-		s.logRequest(level, text, w, others, about(),
-			slog.String("kind", k.Name()), slog.Any("cause", err))
+		s.logRequest(level, text, w, others, about(), slog.String("kind", k.Name()), slog.Any("cause", err))
 	}
 }
 

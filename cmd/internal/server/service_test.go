@@ -24,8 +24,7 @@ func TestStoreAway(t *testing.T) {
 	must(s.one(t.Context(), "n"))
 	st.fail(errors.New("away"))
 	if _, err := s.Management.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{
-		Name:   "n",
-		Layout: "twitter",
+		Name: "n", Layout: "twitter",
 	}); KindOf(err) != Unavailable {
 		t.Errorf("change: %s: %v", KindOf(err).Name(), err)
 	}
@@ -129,8 +128,7 @@ func TestChangedElsewhere(t *testing.T) {
 	}
 	past.Add(int64(schemeTTL))
 	if _, err := b.Management.DeleteNamespace(t.Context(), &pb.DeleteNamespaceRequest{
-		Name:    "m",
-		Confirm: "m",
+		Name: "m", Confirm: "m",
 	}); KindOf(err) != Refused {
 		t.Errorf("deleted while another server makes IDs: %v", err)
 	}

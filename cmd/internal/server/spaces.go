@@ -90,8 +90,7 @@ func (s *Spaces) openSpace(ctx context.Context, name string) (*Space, error) {
 		return nil, Errorf(TooMuch, "the server makes IDs for %d namespaces, its limit: ask another one, or raise "+
 			"the limit", s.core.opts.Spaces)
 	}
-	over := lease.Serve(s.core.store, sp.Scheme(),
-		&lease.Options{Logger: store.Warnings(s.core.opts.Logger)})
+	over := lease.Serve(s.core.store, sp.Scheme(), &lease.Options{Logger: store.Warnings(s.core.opts.Logger)})
 	sp.lessor = lessor.New(s.core.id, sp.unit.Load(), sp.openUnit, nodeStore{over, s.core}, sp.noteLoss)
 	if sp.tally = s.tally[name]; sp.tally == nil {
 		sp.tally = &tally{}

@@ -48,8 +48,7 @@ func TestWatchersShareReads(t *testing.T) {
 		acquire := func(n int) {
 			for i := range n {
 				if _, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{
-					Label: fmt.Sprint(i),
-					TTL:   10 * time.Minute,
+					Label: fmt.Sprint(i), TTL: 10 * time.Minute,
 				}); err != nil {
 					t.Fatal(err)
 				}

@@ -57,8 +57,7 @@ func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 	if list[0].doubt > noDoubt && list[0].isGuess {
 		form := list[0].form.Name()
 		return nil, fmt.Errorf("%w: %q is no decimal number, and read as %s it would have no likely time: "+
-			"name its form, as in --from %s, or its layout with --layout",
-			snowfence.ErrInvalidID, s, form, form)
+			"name its form, as in --from %s, or its layout with --layout", snowfence.ErrInvalidID, s, form, form)
 	}
 	if list[0].doubt > noDoubt { // nothing is likely: then it is what it was taken for without a look
 		i := slices.IndexFunc(list, func(r reading) bool { return r.view == d.Views[0] })

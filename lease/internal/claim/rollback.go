@@ -46,8 +46,7 @@ func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 		replaced := acked && r.Revision == known.Revision && r.Nonce != known.Nonce
 		if r.Revision < known.Revision || replaced {
 			c.suspect, c.proven = &h.generation, c.proven || replaced || r.Revision < h.acked[i]
-			c.Report(RolledBack, nil, "node", r.Node, "revision", r.Revision,
-				"acknowledged", known.Revision)
+			c.Report(RolledBack, nil, "node", r.Node, "revision", r.Revision, "acknowledged", known.Revision)
 		}
 	}
 }

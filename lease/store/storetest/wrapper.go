@@ -77,9 +77,8 @@ func swallowed(ctx context.Context, wrap func(store.Store) store.Store) (faults 
 		check := func(method string, err error, right bool) {
 			switch {
 			case !errors.Is(err, inner.err):
-				faults = append(faults,
-					fmt.Errorf("%s: the wrapper returns the error %v, and the store inside %v: "+
-						"embed that store, not store.Basic", method, err, inner.err))
+				faults = append(faults, fmt.Errorf("%s: the wrapper returns the error %v, and the store inside %v: "+
+					"embed that store, not store.Basic", method, err, inner.err))
 			case err == nil && !right:
 				faults = append(faults, fmt.Errorf("%s: the answer of the store inside is lost, or its Reply: leases "+
 					"would not be renewed: embed that store, not store.Basic", method))

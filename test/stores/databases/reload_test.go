@@ -247,8 +247,7 @@ func TestCrashIsNoReload(t *testing.T) {
 	if id := identity(t, s.st); id != s.id {
 		t.Fatal(id)
 	}
-	s.sql("SET synchronous_commit = off; INSERT INTO other SELECT repeat('x', 1000) FROM " +
-		"generate_series(1, 100)")
+	s.sql("SET synchronous_commit = off; INSERT INTO other SELECT repeat('x', 1000) FROM generate_series(1, 100)")
 	identity(t, s.st)
 	p.Signal(t, syscall.SIGQUIT)
 	p.Kill()

@@ -103,8 +103,7 @@ func TestEviction(t *testing.T) {
 	}
 	// A server that comes later is looked at too.
 	way := relay.Start(t, r.Address(), nil, nil)
-	st = newStore(t,
-		client(t, rueidis.ClientOption{InitAddress: []string{way.Address}, ForceSingleClient: true}), nil)
+	st = newStore(t, client(t, rueidis.ClientOption{InitAddress: []string{way.Address}, ForceSingleClient: true}), nil)
 	kinds.Put(t, st, store.Write{New: record(1, 1)})
 	way.Turn(servers.StartRedis(t, "--maxmemory-policy", "volatile-ttl").Address())
 	_, _, err = st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}})

@@ -143,11 +143,9 @@ func run() error {
 	}
 	var err error
 	r.process, err = serve.Start(context.Background(), serve.Config{
-		Listeners: serve.Listeners{HTTP: *address},
-		Access:    serve.Access{Tokens: *tokens},
-		Limits:    serve.Limits{Slow: 10 * time.Second},
-		Stopping:  serve.Stopping{Stop: 5 * time.Second},
-		Options:   server.Options{Version: "rig", Label: "ids-1", TTL: 15 * time.Second},
+		Listeners: serve.Listeners{HTTP: *address}, Access: serve.Access{Tokens: *tokens},
+		Limits: serve.Limits{Slow: 10 * time.Second}, Stopping: serve.Stopping{Stop: 5 * time.Second},
+		Options: server.Options{Version: "rig", Label: "ids-1", TTL: 15 * time.Second},
 	}, r.store)
 	if err != nil {
 		return err
@@ -266,10 +264,8 @@ func (r *rig) do(words []string) error {
 		return nil
 	case "server": // LABEL: another one over the store
 		other, err := serve.Start(ctx, serve.Config{
-			Listeners: serve.Listeners{HTTP: "127.0.0.1:0"},
-			Limits:    serve.Limits{Slow: 10 * time.Second},
-			Stopping:  serve.Stopping{Stop: 5 * time.Second},
-			Options:   server.Options{Version: "rig", Label: arg(1)},
+			Listeners: serve.Listeners{HTTP: "127.0.0.1:0"}, Limits: serve.Limits{Slow: 10 * time.Second},
+			Stopping: serve.Stopping{Stop: 5 * time.Second}, Options: server.Options{Version: "rig", Label: arg(1)},
 		}, r.store)
 		if err == nil {
 			r.others = append(r.others, other)

@@ -27,8 +27,7 @@ func decodeCommand(e *command.Env) *cobra.Command {
 	var d decoder
 	var f DecodeFlags
 	cmd := &cobra.Command{
-		Use:   "decode [ID]...",
-		Short: "Take IDs apart",
+		Use: "decode [ID]...", Short: "Take IDs apart",
 		Long: `Decode shows what an ID is made of: its time, node and sequence number. It needs no lease.
 Without arguments, or for the argument -, it reads IDs from standard input, one a line.
 

@@ -78,9 +78,7 @@ func (f *newFlags) mismatch(st *open.Store, have snowfence.Layout) error {
 		how = f.on("namespace create", other) + "\n  " + how
 	}
 	return command.Usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace, "+
-		"whose "+
-		"IDs can equal the IDs of this one:\n  %s",
-		f.store.Namespace, show.LayoutName(have), want, how)
+		"whose IDs can equal the IDs of this one:\n  %s", f.store.Namespace, show.LayoutName(have), want, how)
 }
 
 // on returns a command on a namespace with the wanted layout.

@@ -42,8 +42,7 @@ type newFlags struct {
 func newCommand(e *command.Env) *cobra.Command {
 	var f newFlags
 	cmd := &cobra.Command{
-		Use:   "new",
-		Short: "Print new IDs",
+		Use: "new", Short: "Print new IDs",
 		Long: `New prints IDs that are unique within one namespace of one store, whatever crashes and
 however clocks step. It leases a node from the store, makes the IDs, and gives the rest back.
 

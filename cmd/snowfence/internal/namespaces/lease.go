@@ -18,8 +18,7 @@ import (
 
 func leaseCommand(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "lease",
-		Short: "Look at the leases of a namespace, clear one, or keep a node from being leased",
+		Use: "lease", Short: "Look at the leases of a namespace, clear one, or keep a node from being leased",
 		Long: `A lease is the right of one process to make IDs with a node number up to a time. It is
 renewed while the process runs, given back at its end, and runs out after a crash.`,
 	}

@@ -19,8 +19,7 @@ import (
 
 func namespaceCommand(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "namespace",
-		Short: "Look at the namespaces of a store, make, change or delete one",
+		Use: "namespace", Short: "Look at the namespaces of a store, make, change or delete one",
 		Long: `A namespace is the scope within which IDs are unique: a name in a store, with a layout
 and the nodes that can be leased.`,
 	}

@@ -19,9 +19,8 @@ import (
 
 func storeCommand(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "store",
-		Short: "Move a store, or say that its data was restored",
-		Long:  `The commands of this group are about a whole store: all its namespaces and sequences.`,
+		Use: "store", Short: "Move a store, or say that its data was restored",
+		Long: `The commands of this group are about a whole store: all its namespaces and sequences.`,
 	}
 	return command.Group(cmd, storeRestored(e), storeMove(e))
 }

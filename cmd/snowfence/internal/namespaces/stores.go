@@ -15,8 +15,7 @@ func noEnv(string) string { return "" }
 // StoresTopic is what "snowfence help stores" shows.
 func StoresTopic() *cobra.Command {
 	return &cobra.Command{
-		Use:   "stores",
-		Short: "The URLs of stores",
+		Use: "stores", Short: "The URLs of stores",
 		Long: `--store takes the URL of a store, for all commands; SNOWFENCE_STORE does, too.
 
   sqlite:PATH                                   a file, for programs here

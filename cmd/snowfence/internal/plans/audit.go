@@ -27,8 +27,7 @@ type auditFlags struct {
 func auditCommand(e *command.Env) *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
-		Use:   "audit [FILE]...",
-		Short: "Check a stream of IDs for duplicates, order and evenness, or numbers for gaps",
+		Use: "audit [FILE]...", Short: "Check a stream of IDs for duplicates, order and evenness, or numbers for gaps",
 		Long: `Audit reads IDs of this or any other system and says whether each is there once, whether
 they are in order, and how evenly they are spread. Every answer is exact. With a layout it
 also says from which time and nodes they are.

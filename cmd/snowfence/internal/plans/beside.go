@@ -101,8 +101,7 @@ func plannedBeside(f *planFlags, args []string) (b neighbors, views [2]*show.Vie
 					"take 0-1, or begin above 0", f.slice)
 			case n.First < n.Layout.First || n.Last > n.Layout.Last:
 				return b, views, command.Usagef("--slice %s: layout %c has the sequence numbers %d to %d", f.slice,
-					'A'+rune(i),
-					n.Layout.First, n.Layout.Last)
+					'A'+rune(i), n.Layout.First, n.Layout.Last)
 			}
 		}
 	}
@@ -132,8 +131,7 @@ func parseRanges(flag, text string) (ranges [2][2]int64, err error) {
 
 func newBesideResult(b neighbors, views [2]*show.View, x *snowfence.Collision) besideResult {
 	r := besideResult{
-		Safe: x == nil, A: newBesideSide(views[0], b.regions[0]),
-		B: newBesideSide(views[1], b.regions[1]),
+		Safe: x == nil, A: newBesideSide(views[0], b.regions[0]), B: newBesideSide(views[1], b.regions[1]),
 	}
 	if !b.until.IsZero() {
 		r.Until = &b.until

@@ -27,8 +27,7 @@ type planFlags struct {
 func planCommand(e *command.Env) *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
-		Use:   "plan [flags] [B…]",
-		Short: "See how long a layout or a sequence lasts, find a layout, or check a change",
+		Use: "plan [flags] [B…]", Short: "See how long a layout or a sequence lasts, find a layout, or check a change",
 		Long: `Plan answers questions about layouts and sequences:
 
   plan --layout L     how long it lasts, how many IDs it allows, how long they get

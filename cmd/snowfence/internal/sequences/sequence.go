@@ -21,8 +21,7 @@ import (
 
 func sequenceCommand(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "sequence",
-		Short: "Durable numbers 1, 2, 3, …: make a sequence, take numbers, change or delete it",
+		Use: "sequence", Short: "Durable numbers 1, 2, 3, …: make a sequence, take numbers, change or delete it",
 		Long: `A sequence is a durable counter in a store. It gives out numbers that never come twice, over
 any number of programs, restarts and crashes. "snowfence sequence next" takes exactly as many
 as you ask for; a program that uses the library takes ranges, and makes millions a second.`,

@@ -178,8 +178,7 @@ func announce(e *command.Env, s *serve.Process, c *serve.Config) {
 	}
 	if !s.Tokens() && !c.Agent {
 		e.Message("every program that reaches these addresses%s may do everything: "+
-			"\"snowfence token new\" makes tokens",
-			map[bool]string{true: " with a certificate"}[certified])
+			"\"snowfence token new\" makes tokens", map[bool]string{true: " with a certificate"}[certified])
 	}
 }
 
