@@ -125,5 +125,7 @@ func ExampleOperator_Change() {
 	ns, err = op.Change(ctx, "orders", nil,
 		&scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 64}, Unused: stopped.Add(time.Second)})
 	fmt.Println(ns.Nodes.From, ns.Nodes.Until-1, err)
-	// Output: 30 63 <nil> 0 63 <nil>
+	// Output:
+	// 30 63 <nil>
+	// 0 63 <nil>
 }

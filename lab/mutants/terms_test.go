@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"cmp"
 	_ "embed"
 	"flag"
 	"fmt"
@@ -104,13 +105,19 @@ func all(t *testing.T, b *terms.Built, found []terms.Mutant, reasons map[string]
 		noError(t, b.Record(u))
 	}
 	var mu sync.Mutex
+	noticed := map[string]*terms.Unit{} // by function: by what its last mutant was
 	var killed, endless, equivalent int
 	each(found, func(m terms.Mutant) {
 		reason := reasons[m.Key]
 		noEnd := strings.HasPrefix(reason, "endless")
-		v, err := b.Try(m, units, noEnd)
+		function, _, _ := strings.Cut(m.Key, ": ")
+		mu.Lock()
+		first := noticed[function]
+		mu.Unlock()
+		v, err := b.Try(m, first, units, noEnd)
 		mu.Lock()
 		defer mu.Unlock()
+		noticed[function] = cmp.Or(v.Unit, first)
 		t.Logf("%s: killed %t by %s: %s", m.Line, v.Killed, v.By, m.Key)
 		switch {
 		case err != nil:

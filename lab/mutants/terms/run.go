@@ -168,6 +168,7 @@ func (b *Built) Record(u *Unit) error {
 type Verdict struct {
 	Killed bool
 	By     string // the test that failed
+	Unit   *Unit  // that it is a part of; nil if that is not known
 }
 
 // Endless stands for the test if none came to an end.
@@ -194,11 +195,17 @@ func (b *Built) Passes(units []*Unit) error {
 	return nil
 }
 
-// Try runs the tests that reach a mutant, the quickest first, until one
-// fails. Tests of a group over a store in memory repeat the store's, so
-// they are for terms of groups only. endless says that a test that does not
-// end is expected.
-func (b *Built) Try(m Mutant, units []*Unit, endless bool) (Verdict, error) {
+// Try runs the tests that reach a mutant until one fails: first the one
+// that noticed the last mutant of the function, if there is one, and then
+// the quickest ones first. Tests of a group over a store in memory repeat
+// the store's, so they are for terms of groups only. endless says that a
+// test that does not end is expected.
+func (b *Built) Try(m Mutant, first *Unit, units []*Unit, endless bool) (Verdict, error) {
+	if first != nil && first.seen[m.id] != 0 {
+		if v, err := b.tryMutant(m, []*Unit{first}, first.Took, endless); v.Killed || err != nil {
+			return v, err
+		}
+	}
 	var batch []*Unit
 	var sum time.Duration
 	reached := false
@@ -247,6 +254,9 @@ func (b *Built) tryMutant(m Mutant, batch []*Unit, sum time.Duration, endless bo
 			v = judge(out, err)
 		}
 		if v.Killed {
+			if i := slices.IndexFunc(own, func(u *Unit) bool { return strings.HasPrefix(v.By+"/", u.Name+"/") }); i >= 0 {
+				v.Unit = own[i]
+			}
 			return v, nil
 		}
 		if err != nil && !errors.As(err, new(*exec.ExitError)) {

@@ -54,8 +54,8 @@ func TestStartServer(t *testing.T) {
 			t.Errorf("the server does not say %q, but\n%s", line, said)
 		}
 	}
-	if n != 6 {
-		t.Errorf("%d lines, want 6", n)
+	if n != 5 {
+		t.Errorf("%d lines, want 5", n)
 	}
 	more, err := os.ReadFile("../../../docs/reference/protocols.md")
 	must(t, err)
