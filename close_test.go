@@ -161,8 +161,7 @@ func TestShutdownWhereTheFenceCannotBeBound(t *testing.T) {
 	s := testScheme("twitter")
 	away := errors.New("away")
 	f := &stuck{
-		deaf:    deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}, fail: away},
-		release: make(chan struct{}),
+		deaf: deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}, fail: away}, release: make(chan struct{}),
 	}
 	close(f.release)
 	g := must(New(Config{Fence: f}))

@@ -196,8 +196,7 @@ func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 	s, clock := testScheme("twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.Wall)
 	g := newGenerator(t, Config{
-		Fence: newScript(s, Grant{Node: 1, From: now - 600, Until: now + 100}),
-		Time:  clock.Now,
+		Fence: newScript(s, Grant{Node: 1, From: now - 600, Until: now + 100}), Time: clock.Now,
 	})
 	ids := take(t, g, 5)
 	tr := g.cur.Load()

@@ -125,8 +125,7 @@ func TestSpecificationOfIDs(t *testing.T) {
 	for _, c := range v.IDs {
 		s := scheme(t, c.Layout, c.Secrets)
 		parts := snowfence.Parts{
-			Tick: number(c.Tick), Node: number(c.Node), Sequence: number(c.Sequence),
-			Rollback: number(c.Rollback),
+			Tick: number(c.Tick), Node: number(c.Node), Sequence: number(c.Sequence), Rollback: number(c.Rollback),
 		}
 		id, err := s.Compose(parts)
 		same(t, c.Layout, []any{id, err}, []any{c.ID, nil})

@@ -156,10 +156,8 @@ func testGormRows(t *testing.T, url string) {
 func testGormAssociations(t *testing.T, url string) {
 	db := openGormWithIDs(t, url)
 	c := Customer{
-		Email:  "a@example.com",
-		City:   City{Name: "Berlin"},
-		Orders: []Order{{Name: "one"}, {Name: "two"}},
-		Tags:   []*Tag{{Name: "new"}, {Name: "kind"}},
+		Email: "a@example.com", City: City{Name: "Berlin"}, Orders: []Order{{Name: "one"}, {Name: "two"}},
+		Tags: []*Tag{{Name: "new"}, {Name: "kind"}},
 	}
 	check(t, db.Create(&c).Error)
 	check(t, db.Model(&c).Association("Orders").Append(&Order{Name: "three"}))
@@ -239,9 +237,8 @@ func testGormUpserts(t *testing.T, url string) {
 	some := []Customer{{Email: "a@example.com"}, {Email: "d@example.com", CityID: snowfence.ID(city.ID)}}
 	some[0].CityID = some[1].CityID
 	check(t, db.Clauses(clause.OnConflict{
-		Columns:   byEmail,
-		DoUpdates: clause.AssignmentColumns([]string{"city_id"}),
-		Where:     clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "customers.id < 0"}}},
+		Columns: byEmail, DoUpdates: clause.AssignmentColumns([]string{"city_id"}),
+		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "customers.id < 0"}}},
 	}).Create(&some).Error)
 	inDatabase(t, db, "customers", some[1].ID)
 }

@@ -33,8 +33,7 @@ func ExampleOpen_guard() {
 	}
 	open := func(label string) (*lease.Lease, error) {
 		return lease.Open(ctx, st, "orders", scheme, &lease.Options{
-			Node: &node, Guard: true, Label: label,
-			Create: true,
+			Node: &node, Guard: true, Label: label, Create: true,
 		})
 	}
 	l, err := open("web-7")

@@ -49,8 +49,7 @@ func TestWithinRefused(t *testing.T) {
 	}
 	for range 2 { // 30 and 31 are what is in both
 		l := must(lease.Open(t.Context(), st, "default", s, &lease.Options{Within: snowfence.NodeRange{
-			From:  0,
-			Until: 32,
+			From: 0, Until: 32,
 		}}))
 		defer l.Orphan()
 		if n := l.Status().Grant.Node; n != 30 && n != 31 {

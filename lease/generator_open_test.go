@@ -56,8 +56,7 @@ func TestGenerator(t *testing.T) {
 			t.Errorf("a namespace of another name: %v", err)
 		}
 		if err := opened(t, st, &lease.Options{
-			Namespace: "orders", Layout: snowfence.MustLayout("sonyflake"),
-			Create: true,
+			Namespace: "orders", Layout: snowfence.MustLayout("sonyflake"), Create: true,
 		}); err != nil {
 			t.Error(err)
 		}

@@ -20,8 +20,7 @@ func TestLabelsThatNoStoreKeeps(t *testing.T) {
 	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	for _, label := range []string{"a\x00b", "\xff", strings.Repeat("x", 129)} {
 		if _, err := lease.Open(t.Context(), store.NewMemory(), "n", s, &lease.Options{
-			Create: true,
-			Label:  label,
+			Create: true, Label: label,
 		}); err == nil || !strings.Contains(err.Error(), "Options.Label") {
 			t.Errorf("label %q: %v", label, err)
 		}

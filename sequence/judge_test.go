@@ -306,8 +306,12 @@ func TestConfirm(t *testing.T) {
 	} {
 		wantErr(t, Confirm(t.Context(), st, name, c), lease.ErrInvalid, "%s", what)
 	}
-	err := Confirm(t.Context(), st, name, Confirmation{Used: new(int64(1)), Programs: 1 << 60})
-	wantErr(t, err, lease.ErrRefused, "more programs than numbers")
+	for last, want := range map[int64]error{30 + 5*2000: lease.ErrRefused, 35 + 5*2000: nil} {
+		st, d.Max = newShaky(), &last
+		create(t, st, d)
+		err := Confirm(t.Context(), st, name, Confirmation{Used: new(int64(26)), Programs: 1})
+		wantErr(t, err, want, "programs can hold the numbers up to %d", 30+5*2000)
+	}
 	st = newShaky()
 	create(t, st, Definition{Max: new(int64(math.MaxInt64)), MaxRange: 1000})
 	confirm(t, st, Confirmation{Used: new(int64(1)), Programs: math.MaxInt64 / 2000})

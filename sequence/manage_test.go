@@ -14,8 +14,7 @@ import (
 func TestCreateAgain(t *testing.T) {
 	st := newShaky()
 	d := Definition{
-		Mode: Dense, Start: new(int64(10)), Step: 5, Max: new(int64(500)), MinRange: 2, MaxRange: 20,
-		AfterFailover: 7,
+		Mode: Dense, Start: new(int64(10)), Step: 5, Max: new(int64(500)), MinRange: 2, MaxRange: 20, AfterFailover: 7,
 	}
 	create(t, st, d)
 	was := st.record(t, name)
@@ -115,6 +114,29 @@ func TestUnusedSequenceIsMadeAnew(t *testing.T) {
 		if err := Create(t.Context(), st, name, Definition{Step: 3}); !errors.Is(err, lease.ErrExists) ||
 			!strings.Contains(err.Error(), "deleted") {
 			t.Errorf("%s: %v", why, err)
+		}
+	}
+	st := newShaky()
+	create(t, st, Definition{Mode: Strict, Pattern: "{year}-{n}"})
+	noError(t, Delete(t.Context(), st, name))
+	reads := 0
+	st.before = func(string) error {
+		if reads++; reads == 2 {
+			return errFault
+		}
+		return nil
+	}
+	wantErr(t, Create(t.Context(), st, name, Definition{Step: 3}), errFault, "what it gave is not known")
+}
+
+// The error at the end names a cure that works.
+func TestCureOfAnEnd(t *testing.T) {
+	for cure, d := range map[string]Definition{
+		"raise max, ": {}, "raise max": {Pattern: "{year}{n}", Max: new(int64(9))}, "another period": {Pattern: "{year}{n:1}"},
+	} {
+		d, _, err := d.withDefaults()
+		if got := (state{stored: stored{Definition: d}}).endError().Error(); err != nil || !strings.Contains(got, cure) {
+			t.Error(got, err)
 		}
 	}
 }

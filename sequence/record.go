@@ -129,7 +129,7 @@ func (s state) liveError() error {
 
 func (s state) endError() error {
 	cure := "raise max"
-	if p, err := parsePattern(s.Pattern); err == nil && *s.Max == p.most {
+	if p, _ := parsePattern(s.Pattern); s.Pattern != "" && *s.Max == p.most { // decode parsed it without an error
 		cure = "take numbers of another period"
 	}
 	return fmt.Errorf("sequence %q: %w%s up to max %d: %s, or use another sequence", s.name, ErrEnded, s.ofPeriod(),

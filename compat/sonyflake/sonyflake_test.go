@@ -73,8 +73,7 @@ func TestMachineIDIsChecked(t *testing.T) {
 		},
 		{"negative", sonyflake.Settings{MachineID: machine(-1)}, sonyflake.ErrInvalidMachineID},
 		{"refused", sonyflake.Settings{
-			MachineID:      machine(5),
-			CheckMachineID: func(n int) bool { return n != 5 },
+			MachineID: machine(5), CheckMachineID: func(n int) bool { return n != 5 },
 		}, sonyflake.ErrInvalidMachineID},
 	} {
 		if sf, err := sonyflake.New(test.st); err != test.want || sf != nil {

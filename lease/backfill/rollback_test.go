@@ -91,8 +91,7 @@ func TestPastLostAnswer(t *testing.T) {
 func (p *past) nodes(from, until int64) {
 	p.t.Helper()
 	if _, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{
-		From:  from,
-		Until: until,
+		From: from, Until: until,
 	}); err != nil {
 		p.t.Fatal(err)
 	}

@@ -20,8 +20,7 @@ func newPastOf(t *testing.T, s *snowfence.Scheme) *past {
 	t.Helper()
 	w := &pastWorld{world.Real(), pastNow}
 	p := &past{
-		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: s,
-		made: map[snowfence.ID]time.Time{},
+		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: s, made: map[snowfence.ID]time.Time{},
 	}
 	must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
 	return p

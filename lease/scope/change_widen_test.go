@@ -23,8 +23,7 @@ type running struct {
 func static(t *testing.T, s *snowfence.Scheme, node int64, off time.Duration) *running {
 	t.Helper()
 	g := must(snowfence.New(snowfence.Config{
-		Fence: snowfence.Unguarded(s, node), Time: clockOff(off),
-		MaxWait: time.Minute,
+		Fence: snowfence.Unguarded(s, node), Time: clockOff(off), MaxWait: time.Minute,
 	}))
 	return &running{t, g, s}
 }

@@ -21,8 +21,7 @@ func TestEncodedRecords(t *testing.T) {
 		r := store.Record{
 			Key: store.Key{Namespace: "ns", Node: 5}, Nonce: "n" + text(), Revision: number(), Generation: number(),
 			From: number(), Until: number(), PrevUntil: number(),
-			Holder: text(), Label: text(), Veto: text(), At: number(),
-			Data: text(),
+			Holder: text(), Label: text(), Veto: text(), At: number(), Data: text(),
 		}
 		want := text()
 		e := store.Encode(r, want)

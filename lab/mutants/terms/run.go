@@ -202,7 +202,8 @@ func (b *Built) Passes(units []*Unit) error {
 // test that does not end is expected.
 func (b *Built) Try(m Mutant, first *Unit, units []*Unit, endless bool) (Verdict, error) {
 	if first != nil && first.seen[m.id] != 0 {
-		if v, err := b.tryMutant(m, []*Unit{first}, first.Took, endless); v.Killed || err != nil {
+		v, err := b.tryMutant(m, []*Unit{first}, first.Took, true)
+		if v.Killed && v.By != Endless || err != nil {
 			return v, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // Next implements [Claim].
 func (c *storeClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 	g, err := c.proceed(ctx)
-	if err != nil && !IsLost(err) && c.lastBlock != nil {
+	if c.lastBlock != nil {
 		err = c.loseIfReplaced(err)
 	}
 	return g, err

@@ -247,8 +247,7 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 				}
 				writes = append(writes, store.Write{New: store.Record{
 					Key: store.Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
-					Label: "other",
-					Until: 2000,
+					Label: "other", Until: 2000,
 				}})
 			}
 			errs, _, _ := g.Memory.Swap(t.Context(), writes)
@@ -274,8 +273,7 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 		f.ns.Nodes.Until = last + 1
 		for node := range last + 1 {
 			r := store.Record{
-				Key: store.Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
-				Until: 2000,
+				Key: store.Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1", Until: 2000,
 			}
 			must(store.Put(t.Context(), g.Memory, store.Write{New: r}))
 		}

@@ -127,8 +127,7 @@ func EtcdConfig(endpoints ...string) clientv3.Config {
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{
-				BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2,
-				MaxDelay: time.Second,
+				BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: time.Second,
 			},
 			MinConnectTimeout: 2 * time.Second,
 		})},

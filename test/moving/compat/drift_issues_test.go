@@ -18,13 +18,11 @@ type driftAPI struct {
 
 var (
 	driftLayer = driftAPI{
-		set:  func(o idgen.IdGeneratorOptions) { idgen.SetIdGenerator(&o) },
-		next: idgen.NextId,
+		set: func(o idgen.IdGeneratorOptions) { idgen.SetIdGenerator(&o) }, next: idgen.NextId,
 		make: func(o idgen.IdGeneratorOptions) func() int64 { return idgen.NewDefaultIdGenerator(&o).NewLong },
 	}
 	driftTheirs = driftAPI{
-		set:  func(o idgen.IdGeneratorOptions) { yitter.SetIdGenerator(driftOriginal(o)) },
-		next: yitter.NextId,
+		set: func(o idgen.IdGeneratorOptions) { yitter.SetIdGenerator(driftOriginal(o)) }, next: yitter.NextId,
 		make: func(o idgen.IdGeneratorOptions) func() int64 {
 			return yitter.NewDefaultIdGenerator(driftOriginal(o)).NewLong
 		},

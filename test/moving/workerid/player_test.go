@@ -67,8 +67,7 @@ func playOriginal(words []string) string {
 
 func originalConf(words []string) original.RegisterConf {
 	c := original.RegisterConf{
-		Address: words[0], TotalCount: 1,
-		MinWorkerId: int32(number(words[1])), MaxWorkerId: int32(number(words[2])),
+		Address: words[0], TotalCount: 1, MinWorkerId: int32(number(words[1])), MaxWorkerId: int32(number(words[2])),
 		LifeTimeSeconds: int32(number(words[3])),
 	}
 	if len(words) > 4 {

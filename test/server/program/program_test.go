@@ -31,8 +31,7 @@ func play(t *testing.T, url string) {
 	t.Helper()
 	path := servers.Program(t, servers.Snowfence)
 	testscript.Run(t, testscript.Params{
-		Dir:  "testdata",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"asked": asked},
+		Dir: "testdata", Cmds: map[string]func(*testscript.TestScript, bool, []string){"asked": asked},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SNOWFENCE_STORE", url)
 			env.Setenv("HOME", env.WorkDir)

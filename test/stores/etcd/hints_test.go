@@ -45,8 +45,7 @@ func TestCorruptMember(t *testing.T) {
 		}
 	}
 	alarm := &etcdserverpb.AlarmRequest{
-		Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: id,
-		Alarm: etcdserverpb.AlarmType_CORRUPT,
+		Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: id, Alarm: etcdserverpb.AlarmType_CORRUPT,
 	}
 	must(t, tests.ErrOf(etcdserverpb.NewMaintenanceClient(cl.ActiveConnection()).Alarm(t.Context(), alarm)))
 	renew(writes, 1)

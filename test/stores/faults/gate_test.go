@@ -38,8 +38,7 @@ func newGate(t testing.TB, address string, certs *servers.Certs, tooMany refusal
 		to.Scheme, transport.TLSClientConfig = "https", certs.Client()
 	}
 	proxy := &httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
-		Transport: transport,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }, Transport: transport,
 	}
 	g := &gate{}
 	g.one.Store(1)

@@ -26,8 +26,7 @@ import (
 func record(node, revision int64) store.Record {
 	return store.Record{
 		Key: store.Key{Namespace: namespace, Node: node}, Nonce: fmt.Sprint("nonce", node, "/", revision),
-		Revision: revision,
-		Until:    1000 * revision, Holder: "holder", Label: "label",
+		Revision: revision, Until: 1000 * revision, Holder: "holder", Label: "label",
 	}
 }
 
@@ -125,8 +124,7 @@ func TestLostReply(t *testing.T) {
 				return reply
 			})
 			st := newStore(t, client(t, rueidis.ClientOption{
-				InitAddress:       []string{way.Address},
-				ForceSingleClient: true,
+				InitAddress: []string{way.Address}, ForceSingleClient: true,
 			}), o)
 			one, two := record(1, 1), record(1, 2)
 			kinds.Put(t, st, store.Write{New: one})

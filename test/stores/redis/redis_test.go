@@ -38,8 +38,7 @@ func single(t testing.TB, r *servers.Redis) rueidis.Client {
 func sentinel(t testing.TB, s *servers.Sentinel) rueidis.Client {
 	t.Helper()
 	return client(t, rueidis.ClientOption{
-		InitAddress: s.Addresses(),
-		Sentinel:    rueidis.SentinelOption{MasterSet: servers.SentinelMaster},
+		InitAddress: s.Addresses(), Sentinel: rueidis.SentinelOption{MasterSet: servers.SentinelMaster},
 	})
 }
 

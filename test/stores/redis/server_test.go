@@ -279,8 +279,7 @@ func TestRefusals(t *testing.T) {
 		t.Error("no client was accepted")
 	}
 	if _, err := store.Put(t.Context(), st, store.Write{New: store.Record{
-		Key:   store.Key{Namespace: "a}b"},
-		Nonce: "x",
+		Key: store.Key{Namespace: "a}b"}, Nonce: "x",
 	}}); err == nil {
 		t.Error("a namespace with a brace was accepted")
 	}

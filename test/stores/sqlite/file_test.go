@@ -37,8 +37,7 @@ func TestReplacedFile(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ids.db")
 			_, st := openFile(t, path)
 			l, err := lease.Open(t.Context(), st, "default", fleet.Scheme(t, "twitter"), &lease.Options{
-				Create: true,
-				TTL:    300 * time.Millisecond,
+				Create: true, TTL: 300 * time.Millisecond,
 			})
 			must(t, err)
 			defer l.Orphan()

@@ -80,8 +80,7 @@ func TestNames(t *testing.T) {
 	lend := func(path string) (*lease.Lease, error) {
 		_, st := openFile(t, path)
 		return lease.Open(t.Context(), st, "default", fleet.Scheme(t, "twitter"), &lease.Options{
-			Create: true, TTL: time.Minute,
-			Node: &node,
+			Create: true, TTL: time.Minute, Node: &node,
 		})
 	}
 	first, err := lend(path)

@@ -124,8 +124,7 @@ func TestAdvice(t *testing.T) {
 		ws := make([]store.Write, 5000)
 		for i := range ws {
 			ws[i].New = store.Record{
-				Key: store.Key{Namespace: "default", Node: int64(i)}, Nonce: "x",
-				Label: strings.Repeat("x", 100),
+				Key: store.Key{Namespace: "default", Node: int64(i)}, Nonce: "x", Label: strings.Repeat("x", 100),
 			}
 		}
 		errs, _, _ := st.Swap(ctx, ws)

@@ -40,8 +40,7 @@ func TestSideFilesComeAndGo(t *testing.T) {
 			var leases []*lease.Lease
 			for _, st := range []store.Store{st, st, other} {
 				l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{
-					Create: true,
-					TTL:    300 * time.Millisecond,
+					Create: true, TTL: 300 * time.Millisecond,
 				})
 				must(t, err)
 				leases = append(leases, l)
@@ -96,8 +95,7 @@ func TestGivenUpConnection(t *testing.T) {
 	db, st := openFile(t, path)
 	db.SetMaxOpenConns(1)
 	l, err := lease.Open(t.Context(), st, "default", fleet.Scheme(t, "twitter"), &lease.Options{
-		Create: true,
-		TTL:    300 * time.Millisecond,
+		Create: true, TTL: 300 * time.Millisecond,
 	})
 	must(t, err)
 	for range 3 {
