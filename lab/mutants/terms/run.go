@@ -255,8 +255,10 @@ func (b *Built) tryMutant(m Mutant, batch []*Unit, sum time.Duration, endless bo
 			v = judge(out, err)
 		}
 		if v.Killed {
-			if i := slices.IndexFunc(own, func(u *Unit) bool { return strings.HasPrefix(v.By+"/", u.Name+"/") }); i >= 0 {
-				v.Unit = own[i]
+			for _, u := range own {
+				if strings.HasPrefix(v.By+"/", u.Name+"/") {
+					v.Unit = u
+				}
 			}
 			return v, nil
 		}
