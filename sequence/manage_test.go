@@ -136,8 +136,9 @@ func TestCureOfAnEnd(t *testing.T) {
 		"another period": {Pattern: "{year}{n:1}"},
 	} {
 		d, _, err := d.withDefaults()
-		if got := (state{stored: stored{Definition: d}}).endError().Error(); err != nil || !strings.Contains(got, cure) {
-			t.Error(got, err)
+		said := state{stored: stored{Definition: d}}.endError()
+		if err != nil || !strings.Contains(said.Error(), cure) {
+			t.Error(said, err)
 		}
 	}
 }
