@@ -97,9 +97,10 @@ func TestInlineCommands(t *testing.T) {
 		"*1\r\n$-1\r\n":                                 "-ERR protocol error: a negative number",
 		"*x\r\n":                                        "-ERR protocol error: a number of arguments has the character",
 		"*1\r\n$99999\r\n":                              "-ERR protocol error: more than 4096 bytes",
+		"*100\r\n":                                      "-ERR protocol error: more than 64 arguments",
+		strings.Repeat("x", 5000):                       "-ERR protocol error: a line has more than",
+
 		"*1\r\n$99999\r\n" + strings.Repeat("x", 60000): "-ERR protocol error: more than 4096 bytes",
-		"*100\r\n":                "-ERR protocol error: more than 64 arguments",
-		strings.Repeat("x", 5000): "-ERR protocol error: a line has more than",
 	} {
 		if got := talk(t, addr, text); !strings.HasPrefix(got, want) && !(strings.HasPrefix(want, "-NO") &&
 			strings.HasPrefix(got, "-NONAMESPACE")) {
