@@ -88,7 +88,8 @@ func (a *Agent) unit(ctx context.Context, within snowfence.NodeRange, life strin
 	return sublet.New(all[0], life)
 }
 
-// source leases units. It notes why nothing can be leased any more.
+// source leases units. It notes why nothing can be leased any more. If the
+// longest ttl was lowered since, the server chooses the ttl.
 type source struct {
 	wire.Server
 	namespace string
@@ -98,6 +99,10 @@ type source struct {
 // Acquire implements [wire.Server].
 func (s source) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
 	l, err := s.Server.Acquire(ctx, namespace, r)
+	if errors.Is(err, lease.ErrInvalid) {
+		r.TTL = 0
+		l, err = s.Server.Acquire(ctx, namespace, r)
+	}
 	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
 		select {
 		case s.endReason <- err:

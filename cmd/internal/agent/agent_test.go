@@ -172,6 +172,9 @@ func TestAgent(t *testing.T) {
 			if n := r.held(); len(n) != 1 {
 				t.Errorf("units at %v are held", n)
 			}
+			less := &scope.NamespaceOptions{MaxTTL: r.ttl / 2}
+			must(scope.Namespaces(r.st).Change(t.Context(), "jobs", nil, less))
+			tests.NoError(t, must(a.unit(t.Context(), snowfence.NodeRange{}, "later")).Lease().Close())
 		})
 	}
 }

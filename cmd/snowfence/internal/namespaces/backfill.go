@@ -56,9 +56,7 @@ func (f *reservedFlags) named() bool { return f.backfill != "" || f.others || f.
 // allowed returns the last number of --backfill, or why somebody else may
 // have such numbers. Of a namespace, has of them are for backfills already.
 func (f *reservedFlags) allowed(l snowfence.Layout, has int64) (last int64, err error) {
-	if f.backfill == "0-4" {
-		last = 4
-	}
+	last = map[string]int64{"0-4": 4}[f.backfill]
 	switch {
 	case l.First > 0 && l.First <= last:
 		err = command.Usagef("--backfill 0-4: the layout makes sequence numbers from %d on itself: take --backfill 0",
