@@ -30,8 +30,8 @@ func TestIdentityOfFewerSources(t *testing.T) {
 		}
 	}
 	is("s:1:2")
-	if g.c.held == nil {
-		t.Fatal("the hold is lost")
+	if told := g.players["stage"].events.kinds; g.c.held == nil || len(told) > 0 {
+		t.Fatalf("the hold is lost, or another store is reported: %q", told)
 	}
 	must(scope.Namespaces(storage{g.play}).Confirm(t.Context(), "n"))
 	is("s:-:2")
