@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,18 +50,18 @@ func (s *served) start() {
 	s.lines = bufio.NewScanner(stderr)
 }
 
-// waitFor reads the log up to a line with the text.
-func (s *served) waitFor(text string) {
+// waitFor reads the log until it has had all texts, in any order.
+func (s *served) waitFor(texts ...string) {
 	s.Helper()
-	for s.lines.Scan() {
+	for len(texts) > 0 && s.lines.Scan() {
 		if s.heard != nil {
 			s.heard(s.lines.Text())
 		}
-		if strings.Contains(s.lines.Text(), text) {
-			return
-		}
+		texts = slices.DeleteFunc(texts, func(text string) bool { return strings.Contains(s.lines.Text(), text) })
 	}
-	s.Fatalf("the program ended before it said %q", text)
+	if len(texts) > 0 {
+		s.Fatalf("the program ended before it said %q", texts)
+	}
 }
 
 func (s *served) signal(which os.Signal) {
@@ -162,8 +163,7 @@ func repeatSignal(p *os.Process) {
 func TestServeWaitsForItsStore(t *testing.T) {
 	s := serveProcess(t, "", "--store", "redis://127.0.0.1:1")
 	s.start()
-	s.waitFor("HTTP, gRPC and Connect on")
-	s.waitFor("connection refused: start the store, or correct --store")
+	s.waitFor("HTTP, gRPC and Connect on", "connection refused: start the store, or correct --store")
 	s.signal(syscall.SIGTERM)
 	wantErr(t, s.wait(), nil, "the program ended")
 }
