@@ -81,8 +81,8 @@ func TestGroupWithoutAnswers(t *testing.T) {
 		t.Errorf("store %q, want %q, %v", id, want, err)
 	}
 	st.err = errNoAnswer
-	if rs, _, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}}); !errors.Is(err, errNoAnswer) {
-		t.Errorf("records %v, %v", rs, err)
+	if id, err := Identity(t.Context(), g, "n"); !errors.Is(err, errNoAnswer) {
+		t.Errorf("store %q, %v", id, err)
 	}
 	if errs, _, _ := g.Swap(t.Context(),
 		[]Write{{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}}}); len(errs) != 1 ||
