@@ -77,6 +77,14 @@ func TestListSequences(t *testing.T) {
 		t.Errorf("%+v, %v", rs, err)
 	}
 	refusing := newShaky()
+	create(t, refusing, Definition{Pattern: "{year}-{n}"})
+	refusing.fail(always("get", errFault), nil)
+	wantErr(t, errOf(List(t.Context(), refusing)), errFault, "a period that cannot be read")
+	refusing.fail(nil, nil)
+	r := refusing.record(t, name)
+	r.Nonce, r.Data = "x", r.Data[:len(r.Data)-1]+`,"later":1}`
+	refusing.put(t, r)
+	fails(t, errOf(List(t.Context(), refusing)), "a record of a later version")
 	refusing.Store = listless{refusing.Store}
 	wantErr(t, errOf(List(t.Context(), refusing)), errFault, "a store that cannot list")
 }

@@ -172,8 +172,7 @@ func TestAgent(t *testing.T) {
 			if n := r.held(); len(n) != 1 {
 				t.Errorf("units at %v are held", n)
 			}
-			less := &scope.NamespaceOptions{MaxTTL: r.ttl / 2}
-			must(scope.Namespaces(r.st).Change(t.Context(), "jobs", nil, less))
+			must(scope.Namespaces(r.st).Change(t.Context(), "jobs", nil, &scope.NamespaceOptions{MaxTTL: r.ttl / 2}))
 			tests.NoError(t, must(a.unit(t.Context(), snowfence.NodeRange{}, "later")).Lease().Close())
 		})
 	}
