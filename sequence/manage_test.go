@@ -126,8 +126,7 @@ func TestUnusedSequenceIsMadeAnew(t *testing.T) {
 // The error at the end names a cure that works.
 func TestCureOfAnEnd(t *testing.T) {
 	for cure, d := range map[string]Definition{
-		"raise max, ": {}, "raise max": {Pattern: "{year}{n}", Max: new(int64(9))},
-		"another period": {Pattern: "{year}{n:1}"},
+		"raise max, ": {}, "raise max": {Pattern: "{year}{n}", Max: new(int64(9))}, "another": {Pattern: "{year}{n:1}"},
 	} {
 		d, _, err := d.withDefaults()
 		said := state{stored: stored{Definition: d}}.endError()
