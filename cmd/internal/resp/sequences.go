@@ -42,10 +42,10 @@ func periodOf(date string) int64 {
 	case len(date) == 10 && date[4] == '-' && date[7] == '-':
 		date = date[:4] + date[5:7] + date[8:]
 	}
-	n, err := strconv.ParseUint(date, 10, 31)
-	if l := len(date); err != nil || date < "1970" || date >= "2200" || l < 4 || l == 7 || l > 8 {
+	if n := len(date); date < "1970" || date >= "2200" || n < 4 || n == 7 || n > 8 {
 		return 0
 	}
+	n, _ := strconv.ParseUint(date, 10, 31) // 0 if it is no number
 	return int64(n)
 }
 
