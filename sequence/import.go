@@ -62,7 +62,7 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 		ordinals[period] = from
 	}
 	if s, err := read(ctx, st, name); err == nil && !s.Deleted && s.firstDifference(d, full) != "" {
-		return s.otherError(s.firstDifference(d, full)) // before its periods are raised
+		return s.differenceError(s.firstDifference(d, full)) // before its periods are raised
 	}
 	raise := func() error {
 		for _, period := range slices.Sorted(maps.Keys(ordinals)) {

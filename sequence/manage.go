@@ -39,14 +39,14 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 			}
 		}
 		if different != "" {
-			return false, s.otherError(different)
+			return false, s.differenceError(different)
 		}
 		s.Deleted = false
 		return revived, nil
 	})
 }
 
-func (s *state) otherError(different string) error {
+func (s *state) differenceError(different string) error {
 	return fmt.Errorf("sequence %q: %s: only max, ranges and the action after a failover can be changed: for other "+
 		"changes make another sequence, which starts above this one (%w)", s.name, different, lease.ErrExists)
 }

@@ -89,7 +89,8 @@ func TestRequestsAreTimed(t *testing.T) {
 			t.Fatalf("not the %v that were made:\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "snowfence_request_seconds_sum{wire=\"resp\"} 0\n") || !strings.Contains(text, `snowfence_request_seconds_bucket{wire="resp",le="+Inf"} 101`) {
+	if strings.Contains(text, "snowfence_request_seconds_sum{wire=\"resp\"} 0\n") ||
+		!strings.Contains(text, `snowfence_request_seconds_bucket{wire="resp",le="+Inf"} 101`) {
 		t.Errorf("counted without their time:\n%s", text)
 	}
 }

@@ -25,9 +25,10 @@ type key struct {
 // Redis and here. Names do not end in dates or other numbers.
 func parseKey(text []byte) key {
 	k := key{name: strings.ReplaceAll(server.Clip(text), ":", ".")}
-	name, date, ok := cutLast(k.name, '.')
-	if period := periodOf(date); ok && period > 0 {
-		k.name, k.period = name, period
+	if dot := strings.LastIndexByte(k.name, '.'); dot >= 0 {
+		if period := periodOf(k.name[dot+1:]); period > 0 {
+			k.name, k.period = k.name[:dot], period
+		}
 	}
 	return k
 }
@@ -54,14 +55,6 @@ func periodOf(date string) int64 {
 func ParseKey(text string) (name string, period int64) {
 	k := parseKey([]byte(text))
 	return k.name, k.period
-}
-
-func cutLast(s string, sep byte) (before, after string, found bool) {
-	i := strings.LastIndexByte(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+1:], true
 }
 
 // takeNumbers takes n numbers in a row and answers the last, and reports

@@ -65,8 +65,8 @@ func ReadWithin(text string) (map[string]int64, error) {
 }
 
 // ParseTime reads a time of a request: as [show.ReadTime], or as
-// milliseconds since 1970. Fewer than 12 digits, but 0, are rather a date,
-// or seconds.
+// milliseconds since 1970. A number of fewer than 12 digits is refused,
+// because it looks like a date or seconds; 0 is allowed.
 func ParseTime(s string) (time.Time, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil && (len(s) >= 12 || ms == 0) {
 		return time.UnixMilli(ms).UTC(), nil

@@ -24,7 +24,7 @@ type TakenError struct {
 	Holders   string              // for people: the labels that hold most, at most five; a server may hide them
 	NextFree  time.Duration       // until the next lease ends if it is not renewed; 0 when not known
 
-	same     bool      // the holder of the fixed node has the label of who asks
+	same     bool      // the holder of the fixed node has this lease's label
 	guarded  bool      // by Options.Guard
 	narrowed bool      // by Options.Within
 	until    time.Time // of the fixed node

@@ -61,8 +61,7 @@ func mariadb(t testing.TB) *database {
 			"ENGINE = InnoDB STATS_SAMPLE_PAGES = 20",
 		log: "SELECT variable_value FROM information_schema.global_status " +
 			"WHERE variable_name = 'innodb_os_log_written'",
-		settle:   []string{"ANALYZE TABLE orders"},
-		keyBytes: size("PRIMARY"), indexBytes: size("orders_made"),
+		settle: []string{"ANALYZE TABLE orders"}, keyBytes: size("PRIMARY"), indexBytes: size("orders_made"),
 		restart: func() {
 			db.SetMaxIdleConns(0)
 			m.StopCleanly(t)

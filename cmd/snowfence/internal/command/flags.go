@@ -22,7 +22,7 @@ func ByEnv(e *Env, fs *pflag.FlagSet) error {
 	var err error
 	fs.VisitAll(func(f *pflag.Flag) {
 		value := strings.TrimRight(e.Getenv(EnvName(f.Name)), "\r\n")
-		_, byHand := f.Annotations[onLine]
+		_, byHand := f.Annotations[notByEnv]
 		if err != nil || f.Changed || value == "" || byHand || f.Name == "help" || f.Name == "version" {
 			return
 		}
@@ -37,15 +37,15 @@ func ByEnv(e *Env, fs *pflag.FlagSet) error {
 
 // Annotations of flags.
 const (
-	ofEnv  = "of-env"  // the environment gave the value
-	onLine = "on-line" // the environment must not give it
+	ofEnv    = "of-env"     // the environment gave the value
+	notByEnv = "not-by-env" // the environment must not give it
 )
 
-// OnLine keeps the environment from setting flags that are meant for one
+// NotByEnv keeps the environment from setting flags that are meant for one
 // occasion.
-func OnLine(cmd *cobra.Command, flags ...string) {
+func NotByEnv(cmd *cobra.Command, flags ...string) {
 	for _, name := range flags {
-		_ = cmd.Flags().SetAnnotation(name, onLine, nil) // it fails only for a flag that is not there
+		_ = cmd.Flags().SetAnnotation(name, notByEnv, nil) // it fails only for a flag that is not there
 	}
 }
 

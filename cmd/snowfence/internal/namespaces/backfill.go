@@ -34,7 +34,7 @@ func (f *reservedFlags) register(cmd *cobra.Command) {
 		"has a node of this `range`, as in 512-1023; the nodes before make no more")
 	fs.BoolVar(&f.others, "others", false, "snow-drift made the first IDs, or people make some by hand: changes of "+
 		"layout are proven with the reserved numbers too")
-	command.OnLine(cmd, "backfill", "nobody-else", "backfill-nodes", "others")
+	command.NotByEnv(cmd, "backfill", "nobody-else", "backfill-nodes", "others")
 }
 
 // check refuses flags that are wrong in every namespace.
@@ -53,8 +53,8 @@ func (f *reservedFlags) check() error {
 // named reports whether there is anything to do.
 func (f *reservedFlags) named() bool { return f.backfill != "" || f.others || f.nodes != "" }
 
-// allowed returns the last number of --backfill, or why somebody else may
-// have such numbers. Of a namespace, has of them are for backfills already.
+// allowed returns the last number of --backfill. It is an error if somebody
+// else may have such numbers. has is how many the namespace keeps already.
 func (f *reservedFlags) allowed(l snowfence.Layout, has int64) (last int64, err error) {
 	last = map[string]int64{"0-4": 4}[f.backfill]
 	switch {

@@ -53,7 +53,7 @@ changes are proven with these numbers.`,
 	}
 	f.register(cmd, "", "as before", "as before", "as before")
 	cmd.Flags().StringVar(&unused, "unused", "", unusedHelp+" (default: they are in use)")
-	command.OnLine(cmd, "layout", "leasable", "unit", "max-ttl", "max-skew", "unused")
+	command.NotByEnv(cmd, "layout", "leasable", "unit", "max-ttl", "max-skew", "unused")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.Namespace = args[0]
 		if err := f.reserved.check(); err != nil {

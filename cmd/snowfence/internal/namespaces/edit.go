@@ -21,7 +21,7 @@ same layout, and no ID repeats.`,
 		Example: "  snowfence namespace delete orders --confirm",
 	}
 	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete it; this flag cannot be set in the environment")
-	command.OnLine(cmd, "confirm")
+	command.NotByEnv(cmd, "confirm")
 	return namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (scope.Namespace, error) {
 		if !confirm {
 			return scope.Namespace{}, command.Usagef("all programs that make IDs in namespace %q of %s will end: "+

@@ -99,7 +99,7 @@ snowfence_serial_text('NAME') takes one and returns its text. More in docs/choos
 		"set in the environment")
 	fs.BoolVar(&f.serial, "serial", false, "print functions that take numbers of strict sequences; this flag cannot "+
 		"be set in the environment")
-	command.OnLine(cmd, "again", "retire", "serial")
+	command.NotByEnv(cmd, "again", "retire", "serial")
 	command.CompleteLayouts(cmd, "layout")
 	command.CompleteWords(cmd, "dialect", dialectNames()...)
 	cmd.RunE = e.Run(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {

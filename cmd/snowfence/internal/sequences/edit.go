@@ -25,7 +25,7 @@ starts above this one.`,
   snowfence sequence change orders --after-failover 100000`,
 	}
 	f.register(cmd, func(string) string { return "" })
-	command.OnLine(cmd, "max", "min-range", "max-range", "after-failover")
+	command.NotByEnv(cmd, "max", "min-range", "max-range", "after-failover")
 	return onSequence(e, cmd, func(name string) (sequenceWork, error) {
 		c, err := f.changes(cmd)
 		if err != nil {
@@ -49,7 +49,7 @@ there, and no number comes twice.`,
 		Example: "  snowfence sequence delete orders --confirm",
 	}
 	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete it; this flag cannot be set in the environment")
-	command.OnLine(cmd, "confirm")
+	command.NotByEnv(cmd, "confirm")
 	return onSequence(e, cmd, func(name string) (sequenceWork, error) {
 		if !confirm {
 			return nil, command.Usagef("all programs that use sequence %q will get no more numbers: add --confirm "+
@@ -90,7 +90,7 @@ Confirm never lowers what was given out. You can repeat it.`,
 	fs.Int64Var(&used, "used", 0, "the highest `number` that any caller got, or that an error names")
 	fs.Int64Var(&programs, "programs", 100, "with --used: how many `programs` took numbers that the store lost")
 	fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
-	command.OnLine(cmd, "all", "floor", "used", "programs")
+	command.NotByEnv(cmd, "all", "floor", "used", "programs")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		if all == (len(args) == 1) {
 			return command.Usagef("name the sequence that you looked at, or add --all")

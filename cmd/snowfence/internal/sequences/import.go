@@ -65,7 +65,7 @@ SNOWFENCE_FROM_PASSWORD, or in the file that SNOWFENCE_FROM_PASSWORD_FILE names.
 	fs.BoolVar(&f.dryRun, "dry-run", false, "show the counters, and change nothing")
 	fs.BoolVar(&f.yes, "confirm", false, "do not ask; this flag cannot be set in the environment")
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
-	command.OnLine(cmd, "confirm")
+	command.NotByEnv(cmd, "confirm")
 	command.CompleteWords(cmd, "mode", string(sequence.Fast), string(sequence.Dense), string(sequence.Strict))
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		if f.from == "" {
