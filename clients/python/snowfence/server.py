@@ -71,7 +71,7 @@ class Server:
 
 def server_of(address: Optional[str], token: Optional[str]) -> Server:
     """Returns the server of an address and a token; SNOWFENCE_SERVER and SNOWFENCE_TOKEN stand in for both."""
-    if address in (None, ""):
+    if address is None or address == "":
         address = os.environ.get("SNOWFENCE_SERVER") or "http://127.0.0.1:8080"
     if token in (None, ""):
         token = os.environ.get("SNOWFENCE_TOKEN", "")
