@@ -140,7 +140,7 @@ func (w way) saw(t *testing.T, who int) string {
 	ownDisk(t, func() { back = save() })
 	renewed() // since when counts from here
 	within(t, patience, runs[who]+" and has written since", renewed)
-	var lost snowfence.Grant
+	var lost, next snowfence.Grant
 	var err error
 	fleet.Eventually(t, "a grant that the copy lacks", func() error { // a busy machine answers late
 		lost, err = acquire()
@@ -151,7 +151,6 @@ func (w way) saw(t *testing.T, who int) string {
 		renewed()
 		within(t, patience, "the holder has asked the store since", renewed)
 	}
-	var next snowfence.Grant
 	fleet.Eventually(t, "the store grants again, or is refused", func() error {
 		if next, err = acquire(); err == nil || refused.MatchString(err.Error()) {
 			return nil

@@ -350,6 +350,7 @@ func mariadbReplica(t testing.TB) (string, func() func()) {
 func mariadbFolder(t testing.TB) (string, func() func()) {
 	m, _, url := mariadb(t)
 	return url, func() func() {
+		m.SQL(t, "", otherSecond)
 		return folder(t, m.Dir, func() { m.StopCleanly(t) }, m.Kill, func() { m.Restart(t); m.Up(t) })
 	}
 }
