@@ -51,9 +51,9 @@ func newPostgres(t testing.TB) *Postgres {
 	} else {
 		path = Need(t, "postgres", "postgres")[0]
 	}
-	// Not t.TempDir, which only the user of the test can enter; as root the
-	// server runs as another one.
-	dir, err := os.MkdirTemp("", "snowfence-postgres-")
+	// Beside t.TempDir, which only the user of the test can enter; as root
+	// the server runs as another one.
+	dir, err := os.MkdirTemp(filepath.Dir(filepath.Dir(t.TempDir())), "snowfence-postgres-")
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	p := &Postgres{Dir: filepath.Join(dir, "data"), bin: filepath.Dir(path)}

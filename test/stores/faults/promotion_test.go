@@ -41,11 +41,11 @@ const pairTTL = 3 * time.Second
 // and heals.
 func TestPromotionUnderServers(t *testing.T) {
 	t.Parallel()
+	tempDir(t) // from now on all folders of this test are in this one, not on another's disk
 	primary := servers.StartPostgres(t)
-	database := primary.NewDatabase(t)
 	standby := primary.Standby(t)
 	store := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/%s?sslmode=disable&"+
-		"target_session_attrs=read-write", primary.Port, standby.Port, database)
+		"target_session_attrs=read-write", primary.Port, standby.Port, primary.NewDatabase(t))
 	skew := "15s"
 	if testing.Short() {
 		skew = "1s" // what was lost can lie twice as far ahead
