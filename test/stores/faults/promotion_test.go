@@ -41,7 +41,7 @@ const pairTTL = 3 * time.Second
 // and heals.
 func TestPromotionUnderServers(t *testing.T) {
 	t.Parallel()
-	tempDir(t) // from now on all folders of this test are in this one, not on another's disk
+	tempDir(t) // so that all folders of this test are on the machine's own disk
 	primary := servers.StartPostgres(t)
 	standby := primary.Standby(t)
 	store := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/%s?sslmode=disable&"+

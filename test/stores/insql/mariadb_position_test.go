@@ -132,7 +132,7 @@ func timeOfSession(b base) {
 		zone+"_transition VALUES (9999, -2000000000, 0), (9999, UNIX_TIMESTAMP() - 300, 1)")
 	for _, set := range []string{
 		"time_zone = '+09:00'", "timestamp = 2000000000", "time_zone = 'Summer ends'",
-		"time_zone = 'Summer ends', timestamp = 1000000000", "time_zone = 'Summer began', timestamp = UNIX_TIMESTAMP() - 600",
+		"time_zone = 'Summer ends', timestamp = 1000", "time_zone = 'Summer began', timestamp = UNIX_TIMESTAMP() - 600",
 	} {
 		began := time.Now()
 		p, err := s.Decode(b.next(1, "SET "+set)[0])
