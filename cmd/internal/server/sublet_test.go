@@ -168,17 +168,17 @@ func TestSubleasesFollowTheNamespace(t *testing.T) {
 func TestSubleasesWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
-		s, id := newService(t, inUnits(t), Options{Within: "960-1023"}), limited(t, 0, VerbLease)
+		s, id := newService(t, inUnits(t), Options{Within: "1016-1023"}), limited(t, 0, VerbLease)
 		for i, c := range []struct {
 			within snowfence.NodeRange
 			nodes  int
 			first  int64 // of those that are leased; -1 for none
 		}{
-			{first: 960},
+			{first: 1016},
 			{snowfence.NodeRange{From: 16, Until: 24}, 1, -1},
 			{snowfence.NodeRange{From: 16, Until: 24}, 8, 16},
-			{snowfence.NodeRange{From: 960, Until: 1024}, 1, 960},
-			{first: 960},
+			{snowfence.NodeRange{From: 1016, Until: 1024}, 1, 1016},
+			{first: 1016},
 		} {
 			g, _, err := s.Leases.Acquire(t.Context(), id, "n",
 				wire.Request{Label: fmt.Sprint(i), Attempt: rand.Text(), Within: c.within, Nodes: c.nodes})
