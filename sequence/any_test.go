@@ -231,8 +231,9 @@ func TestAnyGivesBackLateNumbers(t *testing.T) {
 			if gap := err != nil && strings.Contains(err.Error(), "store 1 of 3 does not answer"); gap != (late > 20) {
 				t.Errorf("after %v: %v", slow, err)
 			}
-			if n, m := all[0].record(t, name).From, all[1].record(t, name).From; n != late || m != 1 {
-				t.Errorf("after %v: %d and %d are taken", slow, n, m)
+			n, pins := all[0].record(t, name).From, all[0].pinned() // a store that is asked keeps its connection
+			if m := all[1].record(t, name).From; n != late || m != 1 || (pins > 0) != (late > 20) {
+				t.Errorf("after %v: %d and %d are taken, and there are %d pins", slow, n, m, pins)
 			}
 			time.Sleep(time.Hour)
 		})
