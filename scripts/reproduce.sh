@@ -80,6 +80,7 @@ echo "== formula"
 [ $# -lt 6 ] || ruby -c "$out/snowfence.rb"
 
 echo "== lists of parts, against the schema of CycloneDX"
+GOWORK=off go mod download -modfile=deploy/packaging/go.mod github.com/CycloneDX/cyclonedx-go # no program needs it
 schema=$(GOWORK=off go list -m -modfile=deploy/packaging/go.mod -f '{{.Dir}}' github.com/CycloneDX/cyclonedx-go)/schema
 mkdir "$work/schema"
 cp "$schema"/{bom-1.6,spdx}.schema.json "$work/schema/"
