@@ -326,9 +326,9 @@ func start(t *testing.T, settings ...string) (*servers.Postgres, *fleet.Fleet, s
 	return p, f, url
 }
 
-// TestPromotion kills a primary with a holder, and promotes a standby that
-// has missed the last renewals. A new holder, to which only the timeline
-// tells it, gets the node above them.
+// TestPromotion ends a primary and its holder, and promotes a standby that
+// missed the last renewals. Only the timeline tells a new holder so, and
+// its ticks are above those renewals.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
 	p, f, _ := start(t)
