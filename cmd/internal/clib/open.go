@@ -48,17 +48,13 @@ func (l *Library) Open(store, namespace, optionText string) (Handle, error) {
 
 // openOn opens a generator on a store, and closes the store if that fails.
 func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, o *options) (Handle, error) {
-	s, err := namespaceScheme(ctx, st, namespace, o)
+	u, err := useNamespace(ctx, st, namespace, o)
 	if err != nil {
 		return 0, errors.Join(err, st.Close())
 	}
-	if o.lease.TTL == 0 {
-		if o.lease.TTL, err = st.TTL(ctx, namespace); err != nil {
-			return 0, errors.Join(err, st.Close())
-		}
-	}
-	return l.holdNode(ctx, s, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
-		return lease.Open(ctx, st.Leases, namespace, s, lo)
+	o.lease.TTL = cmp.Or(o.lease.TTL, u.TTL)
+	return l.holdNode(ctx, u.Scheme, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
+		return lease.Open(ctx, st.Leases, namespace, u.Scheme, lo)
 	}, st.Close)
 }
 
@@ -96,18 +92,17 @@ func (l *Library) holdNode(
 	return l.startGenerator(held, o, func() error { return errors.Join(held.Close(), end()) })
 }
 
-// namespaceScheme returns the scheme of a namespace. On first use it makes
-// the namespace if that is default, or if the store belongs to this
+// useNamespace returns what a lease takes from a namespace. On first use it
+// makes the namespace if that is default, or if the store belongs to this
 // machine, as the program does.
-func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *options) (*snowfence.Scheme, error) {
+func useNamespace(ctx context.Context, st *open.Store, namespace string, o *options) (u open.Use, err error) {
 	wanted := snowfence.Default()
-	var err error
 	if o.layout != "" {
 		if wanted, err = snowfence.ParseLayout(o.layout); err != nil {
-			return nil, err
+			return u, err
 		}
 	}
-	s, _, err := st.Scheme(ctx, namespace, wanted, func(l snowfence.Layout) (*snowfence.Scheme, error) {
+	u, err = st.Use(ctx, namespace, wanted, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 		if o.layout != "" && !l.Equal(wanted) {
 			return nil, otherLayout(namespace, l, wanted)
 		}
@@ -117,7 +112,7 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 		err = fmt.Errorf("namespace %q does not exist in %s: if the name is right, create it with "+
 			"snowfence namespace create %s --store URL (%w)", namespace, st.Name, namespace, lease.ErrNoNamespace)
 	}
-	return s, err
+	return u, err
 }
 
 // OpenStateFile returns the handle of a generator for one node that a file

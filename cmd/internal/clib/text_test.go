@@ -34,13 +34,13 @@ func TestTextsNameOptionsOfC(t *testing.T) {
 func TestNamespaceThatDoesNotExist(t *testing.T) {
 	st := &open.Store{Leases: store.NewMemory(), Name: "postgres://db"}
 	o := &options{}
-	_, err := namespaceScheme(t.Context(), st, "shop", o)
+	_, err := useNamespace(t.Context(), st, "shop", o)
 	wantStatus(t, err, Invalid)
 	if err == nil || !strings.Contains(err.Error(), "snowfence namespace create shop") {
 		t.Fatalf("%v", err)
 	}
 	s := must(snowfence.NewScheme(snowfence.Default()))
 	must(scope.Namespaces(st.Leases).Create(t.Context(), "shop", s, nil))
-	_, err = namespaceScheme(t.Context(), st, "shop", o)
+	_, err = useNamespace(t.Context(), st, "shop", o)
 	wantStatus(t, err, OK)
 }

@@ -43,42 +43,42 @@ type Store struct {
 // the node of a killed process is free the sooner.
 const LocalTTL = 5 * time.Second
 
-// TTL returns the ttl of leases in a namespace, if it depends on the store,
-// and else 0.
-func (s *Store) TTL(ctx context.Context, namespace string) (time.Duration, error) {
-	if !s.Local {
-		return 0, nil
-	}
-	ns, err := scope.Namespaces(s.Leases).Show(ctx, namespace)
-	if errors.Is(err, lease.ErrNoNamespace) {
-		return LocalTTL, nil
-	}
-	return min(LocalTTL, ns.MaxTTL), err
+// Use has what a lease takes from its namespace.
+type Use struct {
+	Scheme *snowfence.Scheme
+	TTL    time.Duration // of leases, if it depends on the store, and else 0
+	Made   bool          // the namespace was made just now
 }
 
-// Scheme returns the scheme that a function makes of a namespace's layout.
-// The first use makes the namespace, with the layout wanted, if it is the
-// default one, or if the store belongs to this machine.
-func (s *Store) Scheme(
+// Use returns what leases take from a namespace, with the scheme that a
+// function makes of its layout. The first use makes the namespace, with the
+// layout wanted, if it is the default one, or if the store belongs to this
+// machine.
+func (s *Store) Use(
 	ctx context.Context, namespace string, wanted snowfence.Layout,
 	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
-) (sch *snowfence.Scheme, made bool, err error) {
+) (u Use, err error) {
+	var ns scope.Namespace
 	for {
-		ns, err := scope.Namespaces(s.Leases).Show(ctx, namespace)
-		if err == nil {
-			sch, err = scheme(ns.Layout)
-			return sch, false, err
+		if ns, err = scope.Namespaces(s.Leases).Show(ctx, namespace); err == nil {
+			u.Scheme, err = scheme(ns.Layout)
+			break
 		}
 		if !errors.Is(err, lease.ErrNoNamespace) || !s.Local && namespace != lease.DefaultNamespace {
-			return nil, false, err
+			break
 		}
-		if sch, err = scheme(wanted); err == nil {
-			_, err = scope.Namespaces(s.Leases).Create(ctx, namespace, sch, nil)
+		if u.Scheme, err = scheme(wanted); err == nil {
+			ns, err = scope.Namespaces(s.Leases).Create(ctx, namespace, u.Scheme, nil)
+			u.Made = err == nil
 		}
 		if !errors.Is(err, lease.ErrMismatch) { // else another process was first
-			return sch, err == nil, err
+			break
 		}
 	}
+	if s.Local {
+		u.TTL = min(LocalTTL, ns.MaxTTL)
+	}
+	return u, err
 }
 
 // Finding is one thing that a store's promise depends on, as it was found.

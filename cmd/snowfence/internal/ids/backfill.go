@@ -31,15 +31,13 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	l := ns.Layout
-	if f.layout != "" {
-		l = f.wanted
+	s := f.scheme
+	if s == nil {
+		if s, err = command.SchemeOf(ns.Layout, f.keys); err != nil {
+			return err
+		}
 	}
-	s, err := command.SchemeOf(l, f.keys)
-	if err != nil {
-		return err
-	}
-	if f.format == "" && l.Cipher != snowfence.Plain && !f.json {
+	if f.format == "" && s.Layout().Cipher != snowfence.Plain && !f.json {
 		format.encodings[0] = snowfence.Base32Hex
 	}
 	setTag, err := f.tagger(s)

@@ -15,16 +15,12 @@ import (
 
 // openLease leases a node of the namespace.
 func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (*lease.Lease, error) {
-	s, err := namespaceScheme(ctx, e, st, f)
+	u, err := useNamespace(ctx, e, st, f)
 	if err != nil {
 		return nil, err
 	}
-	ttl, err := st.TTL(ctx, f.store.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	o := lease.Options{Wait: f.wait > 0, TTL: ttl, Logger: slog.New(slog.DiscardHandler)}
-	if err := f.node.options(ctx, s, &o); err != nil {
+	o := lease.Options{Wait: f.wait > 0, TTL: u.TTL, Logger: slog.New(slog.DiscardHandler)}
+	if err := f.node.options(ctx, u.Scheme, &o); err != nil {
 		return nil, err
 	}
 	if st.Volatile {
@@ -36,36 +32,33 @@ func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags)
 		acquire, cancel = context.WithTimeout(ctx, f.wait)
 		defer cancel()
 	}
-	l, err := lease.Open(acquire, st.Leases, f.store.Namespace, s, &o)
+	l, err := lease.Open(acquire, st.Leases, f.store.Namespace, u.Scheme, &o)
 	if err != nil {
 		return nil, leaseError(&f.store, err)
 	}
 	return l, nil
 }
 
-// namespaceScheme returns the scheme of the namespace, and makes the
-// namespace on first use if it is default, or if the store belongs to this
+// useNamespace returns what the lease takes from the namespace. The first
+// use makes the namespace if it is default, or if the store belongs to this
 // machine.
-func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (*snowfence.Scheme, error) {
-	s, made, err := st.Scheme(ctx, f.store.Namespace, f.wanted, func(l snowfence.Layout) (*snowfence.Scheme, error) {
+func useNamespace(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (open.Use, error) {
+	u, err := st.Use(ctx, f.store.Namespace, f.wanted, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 		if f.layout != "" && !l.Equal(f.wanted) {
 			return nil, f.mismatch(st, l)
 		}
 		return command.SchemeOf(l, f.keys)
 	})
 	switch {
-	case made && !st.Local: // other users of the store want to know
-		command.AnnounceNamespace(e, f.store.Namespace, s)
+	case u.Made && !st.Local: // other users of the store want to know
+		command.AnnounceNamespace(e, f.store.Namespace, u.Scheme)
 	case errors.Is(err, lease.ErrNoNamespace):
-		if _, err := command.SchemeOf(f.wanted, f.keys); err != nil {
-			return nil, err // create would fail because of it, too
-		}
-		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, list the namespaces; "+
+		return u, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, list the namespaces; "+
 			"if it is right, create it:\n  %s\n  %s",
 			f.store.Namespace, st.Name, f.store.Command("snowfence namespace list"),
 			f.on("namespace create", f.store.Namespace))
 	}
-	return s, err
+	return u, err
 }
 
 // mismatch says that a namespace has another layout, and shows commands
@@ -83,5 +76,9 @@ func (f *newFlags) mismatch(st *open.Store, have snowfence.Layout) error {
 
 // on returns a command on a namespace with the wanted layout.
 func (f *newFlags) on(verb, namespace string) string {
-	return f.store.Command("snowfence %s %s --layout %s", verb, namespace, show.LayoutName(f.wanted)+f.secret.Args())
+	layout := show.LayoutName(f.wanted)
+	if f.layout != "" { // the usual one has no secret
+		layout += f.secret.Args()
+	}
+	return f.store.Command("snowfence %s %s --layout %s", verb, namespace, layout)
 }

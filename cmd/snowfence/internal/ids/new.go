@@ -23,7 +23,8 @@ type newFlags struct {
 	secret    command.SecretFlag
 	count     int64
 	layout    string
-	wanted    snowfence.Layout // the layout, parsed
+	wanted    snowfence.Layout  // the layout, parsed
+	scheme    *snowfence.Scheme // of the layout; nil means the namespace's
 	keys      []*snowfence.Secret
 	node      nodeFlags
 	format    string
@@ -137,7 +138,7 @@ func newIDs(ctx context.Context, e *command.Env, f *newFlags, format *formatter)
 			return err
 		}
 	}
-	explainRate(e, layout, f.count)
+	explainRate(e, layout.Capacity().PerNodePerSecond, f.count)
 	return stream(ctx, tagged{g, setTag}, format, e.Stdout, f.count)
 }
 
@@ -218,9 +219,9 @@ func leadOf(l snowfence.Layout) int64 {
 	return int64(10 * time.Millisecond / l.Tick)
 }
 
-// explainRate says once, in a long run, that the layout limits the rate.
-func explainRate(e *command.Env, l snowfence.Layout, n int64) {
-	rate := l.Capacity().PerNodePerSecond
+// explainRate says once, in a long run of n IDs, that the layout limits the
+// rate, in IDs a second.
+func explainRate(e *command.Env, rate float64, n int64) {
 	took := float64(n) / rate
 	if took < 3 {
 		return

@@ -45,7 +45,7 @@ func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) (err error) {
 			"node: add --state-file FILE, or lease a node for each machine")
 	case f.stateFile != "" && f.node.node == "":
 		return command.Usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
-	case f.stateFile == "" && f.stateDir == "":
+	case !f.files():
 		if err := command.CheckName(f.store.Namespace); err != nil {
 			return err
 		}
@@ -61,8 +61,8 @@ func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) (err error) {
 	if f.keys, err = f.secret.Keys(e); err != nil {
 		return err
 	}
-	if f.layout != "" {
-		_, err = command.SchemeOf(f.wanted, f.keys)
+	if f.layout != "" || f.files() {
+		f.scheme, err = command.SchemeOf(f.wanted, f.keys)
 	}
 	return err
 }
@@ -127,8 +127,11 @@ func settle(cmd *cobra.Command) error {
 	return nil
 }
 
+// files reports whether files are used instead of a store.
+func (f *newFlags) files() bool { return f.stateFile != "" || f.stateDir != "" }
+
 func openSource(ctx context.Context, e *command.Env, f *newFlags) (*source, error) {
-	if f.stateFile != "" || f.stateDir != "" {
+	if f.files() {
 		return openFiles(ctx, e, f)
 	}
 	st, err := f.store.Open(ctx, e)
@@ -150,15 +153,11 @@ func openSource(ctx context.Context, e *command.Env, f *newFlags) (*source, erro
 
 // openFiles opens a state file, or one of a folder.
 func openFiles(ctx context.Context, e *command.Env, f *newFlags) (*source, error) {
-	s, err := command.SchemeOf(f.wanted, f.keys)
-	if err != nil {
-		return nil, err
-	}
 	open := openStateFile
 	if f.stateDir != "" {
 		open = openStateDir
 	}
-	fence, err := open(ctx, e, s, f)
+	fence, err := open(ctx, e, f)
 	if err != nil {
 		return nil, err
 	}
@@ -174,20 +173,20 @@ func openFiles(ctx context.Context, e *command.Env, f *newFlags) (*source, error
 		whyLater: func(_ context.Context, g snowfence.Grant) string {
 			return fmt.Sprintf("the state file says that node %d is used up to %s: the clock was ahead then, "+
 				"or is behind now: set it right, or use another node with a new file",
-				g.Node, command.FormatTime(f.wanted.TimeOf(g.From)))
+				g.Node, command.FormatTime(fence.Scheme().Layout().TimeOf(g.From)))
 		},
 	}, nil
 }
 
-func openStateDir(_ context.Context, e *command.Env, s *snowfence.Scheme, f *newFlags) (*statefile.Fence, error) {
+func openStateDir(_ context.Context, e *command.Env, f *newFlags) (*statefile.Fence, error) {
 	if _, err := os.Stat(f.stateDir); errors.Is(err, os.ErrNotExist) {
 		e.WarnInContainer("folder")
 	}
-	return statefile.Folder(f.stateDir, s, snowfence.NodeRange{})
+	return statefile.Folder(f.stateDir, f.scheme, snowfence.NodeRange{})
 }
 
-func openStateFile(ctx context.Context, e *command.Env, s *snowfence.Scheme, f *newFlags) (*statefile.Fence, error) {
-	node, _, err := command.ParseNode(ctx, s, f.node.node)
+func openStateFile(ctx context.Context, e *command.Env, f *newFlags) (*statefile.Fence, error) {
+	node, _, err := command.ParseNode(ctx, f.scheme, f.node.node)
 	if err != nil {
 		return nil, err
 	}
@@ -196,9 +195,9 @@ func openStateFile(ctx context.Context, e *command.Env, s *snowfence.Scheme, f *
 		if err != nil {
 			return nil, err
 		}
-		if err := statefile.Reset(f.stateFile, s, node, after); err != nil {
+		if err := statefile.Reset(f.stateFile, f.scheme, node, after); err != nil {
 			return nil, err
 		}
 	}
-	return statefile.File(f.stateFile, s, node)
+	return statefile.File(f.stateFile, f.scheme, node)
 }

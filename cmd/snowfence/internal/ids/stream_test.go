@@ -138,7 +138,7 @@ func TestExplainRate(t *testing.T) {
 		3 * 4_096_000: "so this takes 3s;",
 	} {
 		var stderr bytes.Buffer
-		explainRate(&command.Env{Stderr: &stderr}, snowfence.MustLayout("twitter"), n)
+		explainRate(&command.Env{Stderr: &stderr}, 4_096_000, n)
 		if got := stderr.String(); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%d IDs: %q", n, got)
 		}
