@@ -20,7 +20,7 @@ import (
 // nevertheless is replaced.
 type streams struct {
 	scheme *snowfence.Scheme
-	args   []string
+	args   []string // the program, and its arguments
 	run    []*worker // that run
 	all    []*worker // also those that ended
 }
@@ -33,8 +33,7 @@ const slowLayout = "time=41,node=10,seq=3"
 func stream(t testing.TB, tg *target) *streams {
 	t.Helper()
 	p := &streams{scheme: fleet.Scheme(t, slowLayout), args: []string{
-		"new", "-n", "1000000000", "--namespace", "streams",
-		"--store", tg.programURL(),
+		snowfencePath(t), "new", "-n", "1000000000", "--namespace", "streams", "--store", tg.programURL(),
 	}}
 	fleet.Eventually(t, "the namespace of the streams", func() error { // a busy machine answers late
 		_, err := scope.Namespaces(tg.store).Create(t.Context(), "streams", p.scheme, limited())
@@ -51,7 +50,7 @@ func stream(t testing.TB, tg *target) *streams {
 }
 
 func (p *streams) start(t testing.TB) {
-	w := launch(t, fmt.Sprint("program ", len(p.all)), nil, snowfencePath(t), p.args...)
+	w := launch(t, fmt.Sprint("program ", len(p.all)), nil, p.args[0], p.args[1:]...)
 	p.run, p.all = append(p.run, w), append(p.all, w)
 }
 

@@ -63,6 +63,7 @@ type scene struct {
 	*target
 	t       testing.TB // of the whole scene: workers outlive a fault
 	scheme  *snowfence.Scheme
+	holder  string        // path of the workers' program: asking for it waits for tests that start servers
 	workers []*worker     // that run
 	all     []*worker     // also those that ended
 	streams *streams      // of the program, beside the workers
@@ -78,7 +79,7 @@ func limited() *scope.NamespaceOptions {
 // open sets a scene with some workers, each of which has made IDs.
 func open(t testing.TB, tg *target, workers int) *scene {
 	t.Helper()
-	sc := &scene{target: tg, t: t, scheme: fleet.Scheme(t, "twitter")}
+	sc := &scene{target: tg, t: t, scheme: fleet.Scheme(t, "twitter"), holder: holderPath(t)}
 	fleet.Eventually(t, "the namespace", func() error { // a busy machine answers late
 		_, err := scope.Namespaces(tg.store).Create(t.Context(), namespace, sc.scheme, limited())
 		return err
@@ -97,7 +98,7 @@ func open(t testing.TB, tg *target, workers int) *scene {
 func (sc *scene) hire(args ...string) *worker {
 	name := fmt.Sprint("worker ", len(sc.all))
 	args = append([]string{"-store", sc.url, "-namespace", namespace, "-ttl", ttl.String(), "-label", name}, args...)
-	w := launch(sc.t, name, nil, holderPath(sc.t), args...)
+	w := launch(sc.t, name, nil, sc.holder, args...)
 	sc.workers, sc.all = append(sc.workers, w), append(sc.all, w)
 	return w
 }
