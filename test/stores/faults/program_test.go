@@ -20,7 +20,7 @@ import (
 // nevertheless is replaced.
 type streams struct {
 	scheme *snowfence.Scheme
-	args   []string // the program, and its arguments
+	args   []string  // the program, and its arguments
 	run    []*worker // that run
 	all    []*worker // also those that ended
 }
