@@ -49,7 +49,7 @@ func (c *storeClaim) renew(
 // new nonce.
 func (c *storeClaim) write(ctx context.Context, records []store.Record, until int64) error {
 	h := c.held
-	last := c.lastNonce()
+	newest := c.newestNonce()
 	nonce := c.nonce()
 	writes := make([]store.Write, len(records))
 	for i, r := range records {
@@ -62,9 +62,10 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	}
 	doubt := len(h.unanswered) > 0
 	gone, unknown := c.swap(ctx, h, writes)
-	overLast := func(i int) bool { return writes[i].Old == last } // so no late write of ours can stand there
+	// Over our newest write, no older one of ours can stand.
+	overNewest := func(i int) bool { return writes[i].Old == newest }
 	switch {
-	case len(gone) > 0 && (!doubt || slices.ContainsFunc(gone, overLast)):
+	case len(gone) > 0 && (!doubt || slices.ContainsFunc(gone, overNewest)):
 		return c.loseHold(nil, fmt.Errorf("another process changed node %d", h.records[0].Node))
 	case len(gone) > 0:
 		// One of our own writes without a reply may have come in between.
@@ -73,7 +74,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 		}
 		if err := c.resolve(ctx); err != nil {
 			if !IsLost(err) {
-				err = c.lose(fmt.Errorf("node %d was changed, but the store does not answer who changed it: %w",
+				err = c.loseHold(nil, fmt.Errorf("node %d was changed, but the store does not say by whom: %w",
 					h.records[0].Node, err))
 			}
 			return err
@@ -98,8 +99,8 @@ func (c *storeClaim) nonce() string {
 	return n
 }
 
-// lastNonce returns the nonce of the last write; "" before the first.
-func (c *storeClaim) lastNonce() string {
+// newestNonce returns the nonce of the last write; "" before the first.
+func (c *storeClaim) newestNonce() string {
 	if len(c.wrote) == 0 {
 		return ""
 	}
