@@ -27,9 +27,9 @@
 //     used only after one more acknowledged swap.
 //   - If another process wrote instead, the generator is sealed at once,
 //     before anything else. Then the lease heals itself with another grant.
-//     It may take a held node only if it wrote the record itself: a copy
-//     of it, with the same memory, is another holder. Only a lease that
-//     had no grant yet takes the node of Options.Node from its holder.
+//     To heal, it takes a held node only if it wrote the record itself: a
+//     copy of it, with the same memory, is another holder. A lease that had
+//     no grant yet takes the node of Options.Node from its holder.
 //   - Give back: the holder seals its generator, and then lowers Until to
 //     the tick after the last one that it used.
 //   - After each swap, and before its use, the lease reads the namespace.

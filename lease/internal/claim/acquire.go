@@ -190,8 +190,9 @@ func (c *storeClaim) take(
 }
 
 // outdated is an error if the namespace was changed after it was read and
-// before the records were. Then their until would not count. A namespace
-// that vanished and was made again may be behind its records.
+// before the records were: a write of the older generation would hide their
+// until ([scope.Namespace.FloorOf]). A namespace that vanished and was made
+// again may be behind its records.
 func (c *storeClaim) outdated(ctx context.Context, ns scope.Namespace, rs []store.Record) error {
 	for _, r := range rs {
 		if r.Generation <= ns.Generation {

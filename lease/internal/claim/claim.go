@@ -100,13 +100,13 @@ type storeClaim struct {
 
 // hold is our part of the store, as far as it is known.
 type hold struct {
-	records    []store.Record // of the block's units, as last acknowledged or adopted; while pending, as sent
+	records    []store.Record // of the block's units, the base of the next write; while pending, as sent
 	acked      []int64        // revision of each that was acknowledged; 0 if none was
 	unanswered map[string]bool
 	generation int64         // of the namespace
 	floor      int64         // of the namespace when the grant was computed
 	confirmed  bool          // a grant counted: the floor is compared no more
-	found      bool          // of an earlier attempt: a copy of the holder may use it, so until never falls
+	copyUses   bool          // of an earlier attempt: a copy of the holder may have it, so until never falls
 	from       int64         // of the grant
 	until      int64         // up to where it may be used: the highest that a confirmation allowed
 	pending    bool          // it is not known whether the acquisition was written

@@ -168,5 +168,6 @@ func (f *finder) unavailable(r store.Record) bool {
 	if r.Generation < f.ns.Since || f.c.mine(r) { // one that was never leased has generation 0
 		return false
 	}
-	return r.Held(f.now) || r.Until > f.c.Ticks.Target(f.c.Ticks.Layout.TimeOf(f.now)) && f.ns.FloorOf(r) > f.ns.Floor
+	target := f.c.Ticks.Target(f.c.Ticks.Layout.TimeOf(f.now))
+	return r.Held(f.now) || r.Until > target && f.ns.FloorOf(r) > f.ns.Floor
 }

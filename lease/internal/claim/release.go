@@ -32,7 +32,7 @@ func (c *storeClaim) GiveBack(ctx context.Context, o *Owed) error {
 		writes := make([]store.Write, len(h.records))
 		for i, r := range h.records {
 			w := vacated(c.World, r, nonce)
-			if !h.confirmed && !h.found {
+			if !h.confirmed && !h.copyUses {
 				w.Until = h.from // it never counted
 			} else if o != nil && o.Node == h.records[0].Node && o.From == h.from {
 				w.Until = min(r.Until, max(o.Used, h.from))
@@ -54,7 +54,7 @@ func (c *storeClaim) GiveBack(ctx context.Context, o *Owed) error {
 		}
 		break
 	}
-	c.returned()
+	c.returned() // a late write of our own runs out by itself
 	return nil
 }
 

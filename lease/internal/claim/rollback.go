@@ -42,8 +42,7 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	for i, r := range stored {
 		known := h.records[i]
-		acked := known.Revision == h.acked[i]
-		replaced := acked && r.Revision == known.Revision && r.Nonce != known.Nonce
+		replaced := known.Revision == h.acked[i] && r.Revision == known.Revision && r.Nonce != known.Nonce
 		if r.Revision < known.Revision || replaced {
 			c.suspect, c.proven = &h.generation, c.proven || replaced || r.Revision < h.acked[i]
 			c.Report(RolledBack, nil, "node", r.Node, "revision", r.Revision, "acknowledged", known.Revision)

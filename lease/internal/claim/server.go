@@ -88,7 +88,7 @@ func (v server) Renew(ctx context.Context, b wire.Ticket, attempt string, earlie
 	if err == nil {
 		return c.answer(signer), nil
 	}
-	err = errors.Join(err, c.diagnose(ctx))
+	err = errors.Join(err, c.diagnose(ctx)) // this claim ends here, and acquires nothing
 	if IsLost(err) {
 		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, store.ErrLost, err)
 	}

@@ -71,7 +71,7 @@ func Suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request)
 // at all nodes, which is rare. It uses them only after one more write, with
 // another attempt: so a copy of the holder finds nothing.
 func (c *storeClaim) adoptAttempt(ctx context.Context, ns scope.Namespace, earlier []string) error {
-	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, found: true}
+	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, copyUses: true}
 	nodes := snowfence.NodeRange{From: 0, Until: c.Scheme.Nodes()}
 	blocks := map[string][]store.Record{} // by their nonce
 	for r, err := range store.Records(ctx, c.st, c.Name, nodes) {
@@ -158,7 +158,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 	stored = stored[:last]
 	_ = c.fillSettings(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
 	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until}
-	for _, r := range stored { // as the holder knows it, for diagnose
+	for _, r := range stored { // a copy, as the holder knows it, for diagnose
 		r.Nonce, r.Revision = t.Nonce, t.RevisionOf(r.Node)
 		h.records, h.acked = append(h.records, r), append(h.acked, r.Revision)
 	}
