@@ -15,12 +15,7 @@ import (
 // rolled back.
 func (c *storeClaim) diagnose(ctx context.Context) error {
 	h := c.lostHold
-	switch {
-	case h == nil:
-		return nil
-	case c.foundInstead != nil:
-		c.noticeRollback(h, c.foundInstead)
-		c.lostHold, c.foundInstead = nil, nil
+	if h == nil {
 		return nil
 	}
 	stored, _, err := c.st.Get(ctx, append(keys(h.records), c.namespaceKey()))
@@ -31,8 +26,11 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 	if stored[last].Generation < h.generation {
 		c.suspect, c.proven = &h.generation, slices.Max(h.acked) > 0 // the namespace itself was rolled back
 	}
-	c.noticeRollback(h, stored[:last])
-	c.lostHold = nil
+	if c.foundInstead == nil {
+		c.foundInstead = stored[:last]
+	}
+	c.noticeRollback(h, c.foundInstead)
+	c.lostHold, c.foundInstead = nil, nil
 	return nil
 }
 
