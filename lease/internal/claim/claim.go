@@ -78,6 +78,7 @@ type storeClaim struct {
 	unit     int64    // of the namespace
 	who      string   // random: the identity of this holder
 	wrote    []string // nonces of its last writes
+	newest   string   // of them; "" before the first
 	attempt  string   // of a ticket: its nonces begin with it
 	onlyFree bool     // takes no node from a holder
 	prefer   []int64
@@ -91,7 +92,7 @@ type storeClaim struct {
 	reached   int64          // highest tick of the grants that this claim had
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
-	foundInstead []store.Record // what stood in place of lostHold; nil when that was not read
+	foundInstead []store.Record // what stood in its places, and the namespace; nil when that was not read
 
 	refused map[int64]error
 	taken   *TakenError // the holders, as the last scan saw them; nil without one
@@ -126,7 +127,7 @@ func (c *storeClaim) Forget() {
 	if h := c.held; h != nil && !h.pending {
 		c.lostHold, c.foundInstead = h, nil
 	}
-	c.held, c.who, c.wrote = nil, c.World.Text(), nil
+	c.held, c.who, c.wrote, c.newest = nil, c.World.Text(), nil, ""
 	c.kept.Store(nil)
 }
 

@@ -19,7 +19,7 @@ import (
 func (c *storeClaim) beginAnew(ctx context.Context, now time.Time) (none snowfence.Grant, _ error) {
 	ns, err := c.usable(ctx)
 	if err != nil {
-		return none, err
+		return none, c.loseIfGone(err)
 	}
 	from, until, err := c.Ticks.grant(ns, c.held.records, now)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *storeClaim) renew(
 // new nonce.
 func (c *storeClaim) write(ctx context.Context, records []store.Record, until int64) error {
 	h := c.held
-	newest := c.newestNonce()
+	newest := c.newest
 	nonce := c.nonce()
 	writes := make([]store.Write, len(records))
 	for i, r := range records {
@@ -95,16 +95,8 @@ func (c *storeClaim) nonce() string {
 	if c.attempt != "" {
 		n = c.attempt + "." + n
 	}
-	c.wrote = append(c.wrote[max(0, len(c.wrote)-maxUnanswered):], n)
+	c.wrote, c.newest = append(c.wrote[max(0, len(c.wrote)-maxUnanswered):], n), n
 	return n
-}
-
-// newestNonce returns the nonce of the last write; "" before the first.
-func (c *storeClaim) newestNonce() string {
-	if len(c.wrote) == 0 {
-		return ""
-	}
-	return c.wrote[len(c.wrote)-1]
 }
 
 // swap writes the records of a hold, and remembers the acknowledged ones.
@@ -155,12 +147,8 @@ func (h *hold) noteReply(nonce string, unknown error) {
 func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (none snowfence.Grant, err error) {
 	h := c.held
 	ns, err := c.namespaceAfter(ctx, h)
-	if errors.Is(err, fault.ErrNoNamespace) {
-		c.suspect, c.proven = &h.generation, true
-		return none, c.lose(err)
-	}
 	if err != nil {
-		return none, err
+		return none, c.loseIfGone(err)
 	}
 	// After a rollback another generation can have the same number. An
 	// acquisition that began before it used another floor.
@@ -221,13 +209,14 @@ func (c *storeClaim) reach(ns scope.Namespace, now time.Time) int64 {
 // after that one is acknowledged. A write of another process is a loss.
 func (c *storeClaim) resolve(ctx context.Context) error {
 	h := c.held
-	stored, _, err := c.st.Get(ctx, keys(h.records))
+	found, err := c.readPlaces(ctx, h)
 	if err != nil {
-		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
+		return err
 	}
+	stored := found[:len(found)-1]
 	for i, r := range stored {
 		if r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce] {
-			return c.loseHold(stored,
+			return c.loseHold(found,
 				fmt.Errorf("another process changed node %d while the store did not answer", r.Node))
 		}
 	}
@@ -238,12 +227,22 @@ func (c *storeClaim) resolve(ctx context.Context) error {
 	return nil
 }
 
-// loseHold is lose after another write took the place of ours: instead are
-// the records in that place, nil if they were not read.
+// loseHold is lose after another write took the place of ours: instead is
+// what [storeClaim.readPlaces] returned, nil if it was not read.
 // [storeClaim.diagnose] tells another holder from a rollback by them.
 func (c *storeClaim) loseHold(instead []store.Record, cause error) error {
 	c.lostHold, c.foundInstead = c.held, instead
 	return c.lose(cause)
+}
+
+// loseIfGone returns the error of a read of the namespace. If that is gone,
+// the store lost it, and the hold with it.
+func (c *storeClaim) loseIfGone(err error) error {
+	if !errors.Is(err, fault.ErrNoNamespace) {
+		return err
+	}
+	c.suspect, c.proven = &c.held.generation, slices.Max(c.held.acked) > 0
+	return c.lose(err)
 }
 
 // lose forgets the hold. The caller returns at once, because the seal comes

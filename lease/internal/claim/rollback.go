@@ -13,30 +13,41 @@ import (
 
 // diagnose tells whether another holder took a lost node, or the store was
 // rolled back.
-func (c *storeClaim) diagnose(ctx context.Context) error {
-	h := c.lostHold
+func (c *storeClaim) diagnose(ctx context.Context) (err error) {
+	h, stored := c.lostHold, c.foundInstead
 	if h == nil {
 		return nil
 	}
-	stored, _, err := c.st.Get(ctx, append(keys(h.records), c.namespaceKey()))
-	if err != nil {
-		return fmt.Errorf("lease: reading node %d, which was lost: %w", h.records[0].Node, err)
+	if stored == nil {
+		if stored, err = c.readPlaces(ctx, h); err != nil {
+			return err
+		}
 	}
 	last := len(stored) - 1
 	if stored[last].Generation < h.generation {
 		c.suspect, c.proven = &h.generation, slices.Max(h.acked) > 0 // the namespace itself was rolled back
 	}
-	if c.foundInstead == nil {
-		c.foundInstead = stored[:last]
-	}
-	c.noticeRollback(h, c.foundInstead)
+	c.noticeRollback(h, stored[:last])
 	c.lostHold, c.foundInstead = nil, nil
 	return nil
+}
+
+// readPlaces reads the records in the places of a hold, and at the end that
+// of the namespace.
+func (c *storeClaim) readPlaces(ctx context.Context, h *hold) ([]store.Record, error) {
+	stored, _, err := c.st.Get(ctx, append(keys(h.records), c.namespaceKey()))
+	if err != nil {
+		return nil, fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
+	}
+	return stored, nil
 }
 
 // noticeRollback suspects a store that lost a write, or has another one
 // with its revision. It is proven where the store told this holder that the
 // write is durable: a write that was only read may be gone after a crash.
+//
+// Ticks of the grant that another holder has prove nothing: a copy of this
+// machine may have given them back.
 func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	for i, r := range stored {
 		known := h.records[i]

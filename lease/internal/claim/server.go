@@ -85,7 +85,7 @@ func (v server) Renew(ctx context.Context, b wire.Ticket, attempt string, earlie
 	if err == nil {
 		_, err = c.proceed(ctx)
 	}
-	if err == nil {
+	if err = c.loseIfReplaced(err); err == nil {
 		return c.answer(signer), nil
 	}
 	err = errors.Join(err, c.diagnose(ctx)) // this claim ends here, and acquires nothing

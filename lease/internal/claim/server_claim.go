@@ -141,21 +141,21 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 			return nil, err
 		}
 	}
-	stored, a, err := answer.Read(ctx, c.World, c.st, append(blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit),
+	found, a, err := answer.Read(ctx, c.World, c.st, append(blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit),
 		store.Key{Namespace: t.Namespace, Node: store.NamespaceNode})...)
 	if err != nil {
 		return nil, fmt.Errorf("lease: reading node %d: %w", t.Node, err)
 	}
 	c.last = &a
-	last := len(stored) - 1
-	ns, err := scope.ReadNamespace(c.st, stored[last])
+	last := len(found) - 1
+	ns, err := scope.ReadNamespace(c.st, found[last])
 	if err != nil {
 		return nil, err
 	}
 	if err := vouch(ns, t); err != nil {
 		return nil, err
 	}
-	stored = stored[:last]
+	stored := found[:last]
 	_ = c.fillSettings(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
 	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until}
 	for _, r := range stored { // a copy, as the holder knows it, for diagnose
@@ -166,7 +166,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 	for _, r := range stored {
 		own := r.Nonce == t.Nonce || r.Holder == t.Holder && attempted(r.Nonce, attempts)
 		if !own {
-			return nil, c.loseHold(stored, fmt.Errorf("another process changed node %d", r.Node))
+			return nil, c.loseHold(found, fmt.Errorf("another process changed node %d", r.Node))
 		}
 	}
 	h.records = stored
