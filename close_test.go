@@ -145,9 +145,7 @@ func TestShutdownWaitsForItsTurn(t *testing.T) {
 		}
 		close(f.release)
 		for range 2 {
-			if err := <-results; err != nil {
-				t.Error(err)
-			}
+			noError(t, <-results)
 		}
 		if len(f.released) != 1 {
 			t.Errorf("released at %v", f.released)

@@ -37,7 +37,5 @@ func TestCreateNeedsAnswer(t *testing.T) {
 		t.Errorf("with a store that does not answer: %v", err)
 	}
 	l := must(lease.Open(t.Context(), st, "default", s, o))
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, l.Close())
 }

@@ -80,9 +80,7 @@ func TestCloseGivesBackAfterASignal(t *testing.T) {
 		g := must(generator(ctx, st, "default", s, snowfence.Config{}, &lease.Options{Create: true}))
 		id := next(t, g)
 		stop()
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 		vacant(t, st, s, id)
 		if err := errors.Join(g.Close(), g.Shutdown(ctx)); err != nil {
 			t.Errorf("again: %v", err)
@@ -232,9 +230,7 @@ func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 			}
 		}
 		st.away = false
-		if err := l.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, l.Shutdown(t.Context()))
 		if r := records(t, st)[0]; r.Holder != "" {
 			t.Errorf("still held: %+v", r)
 		}
@@ -332,9 +328,7 @@ func TestCloseLetsGoOfTheStore(t *testing.T) {
 			t.Errorf("the store was still in use: %v", err)
 		}
 		close(st.free)
-		if err := l.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, l.Shutdown(t.Context()))
 		<-l.Done()
 	})
 }

@@ -29,9 +29,7 @@ func opened(t *testing.T, st store.Store, o *lease.Options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := g.Next(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(g.Next(t.Context()))
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
@@ -93,9 +91,7 @@ func TestGeneratorSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st := store.NewMemory()
-		if err := opened(t, st, &lease.Options{Spread: 16}); err != nil {
-			t.Error(err)
-		}
+		noError(t, opened(t, st, &lease.Options{Spread: 16}))
 		err := opened(t, st, &lease.Options{Spread: 4097})
 		if err == nil || !strings.Contains(err.Error(), "a spread of 4097") {
 			t.Error(err)
@@ -114,9 +110,7 @@ func TestGeneratorEncrypted(t *testing.T) {
 			t.Fatalf("without secrets: %v", err)
 		}
 		o.Secrets = []*snowfence.Secret{snowfence.GenerateSecret()}
-		if err := opened(t, st, &o); err != nil {
-			t.Error(err)
-		}
+		noError(t, opened(t, st, &o))
 		other := lease.Options{Namespace: "users", Secrets: []*snowfence.Secret{snowfence.GenerateSecret()}}
 		if err := opened(t, st, &other); !errors.Is(err, lease.ErrMismatch) {
 			t.Errorf("with another secret: %v", err)
@@ -146,13 +140,9 @@ func TestGeneratorSecond(t *testing.T) {
 		in2026()
 		st := &lateStore{Store: store.NewMemory()}
 		st.first = func() {
-			if err := opened(t, st, &lease.Options{Layout: snowfence.MustLayout("sonyflake")}); err != nil {
-				t.Error(err)
-			}
+			noError(t, opened(t, st, &lease.Options{Layout: snowfence.MustLayout("sonyflake")}))
 		}
-		if err := opened(t, st, nil); err != nil {
-			t.Error(err)
-		}
+		noError(t, opened(t, st, nil))
 	})
 }
 
@@ -223,8 +213,6 @@ func TestTroubleIsHeard(t *testing.T) {
 			t.Errorf("a caller reads %v", err)
 		}
 		st.away.Store(false)
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, g.Close())
 	})
 }

@@ -118,16 +118,12 @@ func TestDenseGivesBack(t *testing.T) {
 			other := open(t, st, nil)
 			expect(t, other, 21, 22)
 			synctest.Wait()
-			if err := other.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, other.Close())
 		}, 23},
 		"the sequence was changed": {func(t *testing.T, st *shaky, s *Sequence) {
 			expect(t, s, 1)
 			synctest.Wait()
-			if err := Update(t.Context(), st, name, Changes{MaxRange: 20}); err != nil {
-				t.Error(err)
-			}
+			noError(t, Update(t.Context(), st, name, Changes{MaxRange: 20}))
 		}, 21},
 		"the store went back": {func(t *testing.T, st *shaky, s *Sequence) {
 			was := st.record(t, name)

@@ -59,9 +59,7 @@ func TestImportMeetsAnother(t *testing.T) {
 	d := Definition{Pattern: daily, Mode: Strict}
 	h.hook = func() { // between the read and the write
 		h.hook = nil
-		if err := Import(ctx, j.st, name, d, map[int64]int64{20261122: 9}); err != nil {
-			t.Error(err)
-		}
+		noError(t, Import(ctx, j.st, name, d, map[int64]int64{20261122: 9}))
 		j.takes(j.open(nil), "20261122-010")
 	}
 	noError(t, Import(ctx, j.st, name, d, map[int64]int64{20261122: 9}))

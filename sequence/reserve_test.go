@@ -196,13 +196,9 @@ func TestLocal(t *testing.T) {
 		}
 		last = n
 		l.add(t, n)
-		if n, err = b.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		n = must(b.Next(t.Context()))
 		l.add(t, n)
-		if n, err = s.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		n = must(s.Next(t.Context()))
 		l.add(t, n)
 	}
 	if a.size != maxBlock {

@@ -48,9 +48,7 @@ func TestShow(t *testing.T) {
 func TestListSequences(t *testing.T) {
 	st := store.NewMemory()
 	scheme := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
-	if _, err := scope.Namespaces(st).Create(t.Context(), "b", scheme, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(scope.Namespaces(st).Create(t.Context(), "b", scheme, nil))
 	for _, r := range []store.Record{ // of other programs: a number given by hand, a period
 		{Key: store.Key{Namespace: "b", Node: -2}, Nonce: "x", Data: "7"},
 		{Key: store.Key{Namespace: "#a", Node: 20261122}, Nonce: "x", Data: "7"},
@@ -126,9 +124,7 @@ func TestHighest(t *testing.T) {
 	highest("dated", 202001, 0, false)
 	dated := must(OpenDated(ctx, st, "dated", &Options{AnyPeriod: true}))
 	defer dated.Close()
-	if _, err := dated.Reserve(ctx, 202001, 5); err != nil {
-		t.Fatal(err)
-	}
+	must(dated.Reserve(ctx, 202001, 5))
 	highest("dated", 202001, 5, true)
 	highest("dated", 202002, 0, false)
 	for name, period := range map[string]int64{"plain": 2026, "dated": 0} {
@@ -167,9 +163,7 @@ func TestGiveBackIsNoted(t *testing.T) {
 	for i := int64(10); i > 0; i -= 8 {
 		noError(t, Update(t.Context(), st, name, Changes{MinRange: i, MaxRange: i}))
 		s := open(t, st, nil)
-		if _, err := s.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Next(t.Context()))
 		settle(t, s)
 		was := st.record(t, name).Generation
 		noError(t, s.Close())

@@ -49,9 +49,7 @@ func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
 	p := s.present.Load()
 	settle(t, p.numbers)
 	h.set(t, "2027-01-01T02:00:00Z")
-	if _, err := s.Next(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Next(ctx))
 	last := first.N
 	for _, n := range []int64{3, 100, 1, 50, 2} {
 		settle(t, p.numbers)
@@ -147,9 +145,7 @@ func TestHeldIsTwoRangesAtMost(t *testing.T) {
 	}
 	for range 20 {
 		for _, n := range []int64{1, 25} {
-			if _, err := s.Reserve(t.Context(), n); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Reserve(t.Context(), n))
 			check("rows that join what is left")
 		}
 	}

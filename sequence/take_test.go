@@ -193,9 +193,7 @@ func TestStrictServesThoseWhoWaited(t *testing.T) {
 		got := make(chan int64, 100)
 		next := func() {
 			n, err := s.Next(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
+			noError(t, err)
 			got <- n
 		}
 		go next()

@@ -156,9 +156,7 @@ func TestNextTxThatMeetsOthers(t *testing.T) {
 				wantTx(t, ctx, st, "1")
 			}
 			st.fail(first(c.op, nil, func() {
-				if err := c.other(ctx, st.Store); err != nil {
-					t.Error(err)
-				}
+				noError(t, c.other(ctx, st.Store))
 			}), nil)
 			wantErrTx(t, ctx, st, c.kind, name)
 		})

@@ -196,9 +196,7 @@ func TestAllowPast(t *testing.T) {
 	allow("n", 4, lease.ErrRefused, "cannot be changed")
 	allow("no", 4, lease.ErrNoNamespace, "")
 	for range 2 {
-		if _, err := scope.Namespaces(st).NoteOthers(ctx, "drift"); err != nil {
-			t.Error(err)
-		}
+		must(scope.Namespaces(st).NoteOthers(ctx, "drift"))
 	}
 	allow("drift", 4, lease.ErrRefused, "choose 0")
 	allow("drift", 0, nil, "")
@@ -356,9 +354,7 @@ func useOnce(t *testing.T, ctx context.Context, st store.Store, s *snowfence.Sch
 	w.now = w.now.Add(time.Second)
 	l := must(lease.Open(ctx, st, "n", s, &lease.Options{Time: w.source()}))
 	g := must(snowfence.New(snowfence.Config{Fence: l, Time: w.source()}))
-	if _, err := g.TryNext(); err != nil {
-		t.Error(err)
-	}
+	must(g.TryNext())
 	noError(t, errors.Join(g.Close(), l.Close()))
 }
 

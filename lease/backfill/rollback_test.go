@@ -28,9 +28,7 @@ func TestPastDuringAChange(t *testing.T) {
 		}
 		done = true
 		p.clock.now = p.clock.now.Add(time.Second)
-		if _, err := scope.Namespaces(p.st).Change(p.ctx, "n", next, nil); err != nil {
-			t.Error(err)
-		}
+		must(scope.Namespaces(p.st).Change(p.ctx, "n", next, nil))
 	}
 	if id, err := newAt(p.ctx, b, pastNow.Add(-time.Hour)); !errors.Is(err, lease.ErrMismatch) || id != 0 {
 		t.Errorf("an ID of a layout that was changed meanwhile: %d, %v", id, err)
@@ -266,9 +264,7 @@ func TestPastDamagedCount(t *testing.T) {
 		} {
 			next := r
 			next.Data, next.Nonce, next.Revision = data, r.Nonce+"x", r.Revision+1
-			if _, err := store.Put(p.ctx, p.st, store.Write{Old: r.Nonce, New: next}); err != nil {
-				t.Fatal(err)
-			}
+			must(store.Put(p.ctx, p.st, store.Write{Old: r.Nonce, New: next}))
 			if id, err := newAt(p.ctx, b, at); err == nil || !strings.Contains(err.Error(), "damaged") {
 				t.Errorf("%q: %d, %v", data, id, err)
 			}
@@ -327,9 +323,7 @@ func TestPastOfAnOlderStoreThatWasChanged(t *testing.T) {
 					_, err = scope.Namespaces(p.st).Change(p.ctx, "n", nil, o)
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			p.refused(b, early, backfill.ErrRolledBack, "--backfill-nodes")
 			p.allow(0)
 			if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {

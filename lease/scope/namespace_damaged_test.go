@@ -16,9 +16,7 @@ func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	rs := got(st.Get(t.Context(), []store.Key{{Namespace: "orders", Node: store.NamespaceNode}}))
 	r := rs[0]
 	r.Nonce, r.Data = "another", "{"
-	if _, err := store.Put(t.Context(), st, store.Write{Old: rs[0].Nonce, New: r}); err != nil {
-		t.Fatal(err)
-	}
+	must(store.Put(t.Context(), st, store.Write{Old: rs[0].Nonce, New: r}))
 	_, err := scope.Namespaces(st).Show(t.Context(), "orders")
 	if err == nil || !strings.Contains(err.Error(),
 		"stop the programs of this store, restore a backup, and run snowfence store restored before one starts") {

@@ -152,9 +152,7 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 		if r.Data == rs[0].Data {
 			t.Fatalf("no %s in %s", known, r.Data)
 		}
-		if _, err := store.Put(ctx, st, store.Write{Old: old, New: r}); err != nil {
-			t.Fatal(err)
-		}
+		must(store.Put(ctx, st, store.Write{Old: old, New: r}))
 	}
 	open := func(keys ...*snowfence.Secret) error {
 		l, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, keys...), nil)

@@ -108,9 +108,7 @@ func setBack(t *testing.T, st *store.Memory) (restore func()) {
 			if r = backup[r.Key]; r.Nonce == old {
 				continue
 			}
-			if _, err := store.Put(context.Background(), st, store.Write{Old: old, New: r}); err != nil {
-				t.Fatal(err)
-			}
+			must(store.Put(context.Background(), st, store.Write{Old: old, New: r}))
 		}
 	}
 }

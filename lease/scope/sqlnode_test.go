@@ -157,9 +157,7 @@ func lift(t *testing.T, st store.Store, node int64) {
 		return // no record, and no veto
 	}
 	r.Veto, r.Nonce = "", old+"l"
-	if _, err := store.Put(t.Context(), st, store.Write{Old: old, New: r}); err != nil {
-		t.Fatal(err)
-	}
+	must(store.Put(t.Context(), st, store.Write{Old: old, New: r}))
 }
 
 // crashing is a store for a program that ends before it writes the record
@@ -323,9 +321,7 @@ func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
 		if after := recordSQL(t, st, 6); after < q.Until {
 			t.Errorf("other functions begin after %d, want %d", after, q.Until)
 		}
-		if q, err = scope.Namespaces(st).RetireFunctions(ctx, "default", 6); err != nil {
-			t.Fatal(err)
-		}
+		q = must(scope.Namespaces(st).RetireFunctions(ctx, "default", 6))
 		must(scope.Namespaces(st).Change(ctx, "default",
 			nil, &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()}))
 		o := &lease.Options{Node: &node}

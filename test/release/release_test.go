@@ -40,13 +40,11 @@ func newUser(t *testing.T) *user {
 	t.Helper()
 	u := &user{bin: t.TempDir()}
 	var err error
-	if u.modules, u.version, err = Modules(repository); err != nil {
-		t.Fatal(err)
-	}
+	u.modules, u.version, err = Modules(repository)
+	must(t, err)
 	proxy := t.TempDir()
-	if u.sizes, err = Pack(repository, proxy, u.version, u.modules); err != nil {
-		t.Fatal(err)
-	}
+	u.sizes, err = Pack(repository, proxy, u.version, u.modules)
+	must(t, err)
 	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	must(t, err)
 	others := filepath.Join(strings.TrimSpace(string(out)), "cache", "download")

@@ -484,9 +484,7 @@ func TestCallersAtOnce(t *testing.T) {
 					}
 					mu.Unlock()
 					time.Sleep(time.Duration(i) * 100 * time.Millisecond)
-					if err := r.Release(t.Context(), a.Ticket, a.Grant.From+5); err != nil {
-						t.Error(err)
-					}
+					noError(t, r.Release(t.Context(), a.Ticket, a.Grant.From+5))
 				}
 			})
 		}

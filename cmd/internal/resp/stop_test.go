@@ -38,9 +38,7 @@ func TestStopIsTheReasonOfCommandsThatWait(t *testing.T) {
 			t.Fatalf("a command that waited: %v", err)
 		}
 	}
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
+	noError(t, <-stopped)
 }
 
 // Clients that never pause were cut off in the middle at a stop: each

@@ -187,9 +187,7 @@ func TestAcquireWithALostTicket(t *testing.T) {
 		Ticket: a.Ticket, Attempt: "attempt-0123456789",
 	})))
 	now := got(st.Get(t.Context(), key))
-	if _, err := store.Put(t.Context(), st, store.Write{Old: now[0].Nonce, New: before[0]}); err != nil {
-		t.Fatal(err)
-	}
+	must(store.Put(t.Context(), st, store.Write{Old: now[0].Nonce, New: before[0]}))
 	next, err := acquire("", b.Msg.Ticket)
 	if err != nil || next.From < b.Msg.Until {
 		t.Fatalf("%v after %v: %v", next, b.Msg, err)

@@ -45,9 +45,7 @@ func (r restorable) backup(t *testing.T) (restore func(another bool)) {
 			if old[k] == now {
 				continue
 			}
-			if _, err := store.Put(context.Background(), r, store.Write{Old: now.Nonce, New: old[k]}); err != nil {
-				t.Fatal(err)
-			}
+			must(store.Put(context.Background(), r, store.Write{Old: now.Nonce, New: old[k]}))
 		}
 	}
 }
@@ -60,9 +58,7 @@ func holderOf(t *testing.T, st store.Store, o server.Options) *remote.Client {
 		Name: "holder", Verbs: []server.Verb{server.VerbRead, server.VerbLease},
 		SHA256: "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", // of "secret"
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	id := must(a.Identify("secret"))
 	service := server.New(store.Group(st), o)
 	mux := http.NewServeMux()

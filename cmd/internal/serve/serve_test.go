@@ -134,9 +134,7 @@ func stopWithin(t *testing.T, bound time.Duration) error {
 	p, _ := start(t, Config{Listeners: Listeners{RESP: "127.0.0.1:0"}, Stopping: Stopping{Stop: 2 * time.Second}}, st)
 	base := "http://" + p.HTTP
 	stuck, err := net.Dial("tcp", p.HTTP) // asks for a stream and reads nothing
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer stuck.Close()
 	fmt.Fprintf(stuck, "GET /v1/default/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	var made int64
@@ -295,9 +293,7 @@ func TestSlowClients(t *testing.T) {
 func streamFor(t *testing.T, p *Process, d time.Duration) (longest time.Duration, err error) {
 	t.Helper()
 	res, err := http.Get("http://" + p.HTTP + "/v1/default/stream")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer res.Body.Close()
 	buf := make([]byte, 64<<10)
 	began := time.Now()

@@ -68,9 +68,7 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patienceOfTests)
 	defer cancel()
-	if err := b.Stop(ctx); err != nil {
-		t.Error(err)
-	}
+	noError(t, b.Stop(ctx))
 	if l := list(a, "secret-boss"); len(l) != 1 || l[0].Label != "one" {
 		t.Errorf("after the stop of the other: %+v", l)
 	}
@@ -94,9 +92,7 @@ func TestServersThatWereKilledAreForgotten(t *testing.T) {
 		Key: store.Key{Namespace: "##servers"}, Nonce: "n", Revision: 1, Label: "killed", At: now.UnixMilli() - hour,
 		Data: `{"id":"x","version":"v0.0.1","since":"2026-01-01T00:00:00Z"}`,
 	}
-	if _, err := store.Put(t.Context(), st, store.Write{New: old}); err != nil {
-		t.Fatal(err)
-	}
+	must(store.Put(t.Context(), st, store.Write{New: old}))
 	start(t, Config{Options: server.Options{Label: "alive"}}, st)
 	eventually(t, "its place is taken", func() bool {
 		l := must(server.ListServers(t.Context(), st))

@@ -99,9 +99,7 @@ func heldNode(t *testing.T, s *Service, id *Identity, node int64, ttl time.Durat
 	t.Helper()
 	o := wire.Request{Label: "first", Node: &node, TTL: ttl}
 	g, _, err := s.Leases.Acquire(t.Context(), id, "n", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return func() error {
 		_, _, err := s.Leases.Renew(t.Context(), id, g.Lease, "attempt-0123456789")
 		return err

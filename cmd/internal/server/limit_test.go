@@ -172,9 +172,7 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 			g, _, err := s.Leases.Acquire(t.Context(), id, "n", wire.Request{
 				Label: fmt.Sprint(i), TTL: 10 * time.Second,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			tickets = append(tickets, g.Lease)
 			if i == 1 {
 				time.Sleep(time.Minute)
@@ -206,9 +204,7 @@ func TestEarlierAttemptBeyondALimit(t *testing.T) {
 	var first wire.Lease
 	for i, r := range []wire.Request{{Label: "a", Attempt: attempt}, {Label: "a"}} {
 		g, _, err := s.Leases.Acquire(t.Context(), limited(t, 2, VerbLease), "n", r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if i == 0 {
 			first = g.Lease
 		}

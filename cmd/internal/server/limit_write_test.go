@@ -95,9 +95,7 @@ func TestEndedTicketsOfAnotherToken(t *testing.T) {
 			node := int64(5)
 			o := wire.Request{Label: "a", Node: &node, TTL: 10 * time.Second}
 			g, _, err := s.Leases.Acquire(t.Context(), limited(t, 1, VerbLease), "n", o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			time.Sleep(c.after)
 			_, _, err = s.Leases.Renew(t.Context(), other, g.Lease, "attempt-0123456789")
 			if (err == nil) != c.want || err != nil && KindOf(err) != Lost {
@@ -126,9 +124,7 @@ func TestLoweredLimit(t *testing.T) {
 	renew, _ := heldNode(t, s, id, 0, time.Minute)
 	node := int64(1)
 	gone, _, err := s.Leases.Acquire(t.Context(), id, "n", wire.Request{Label: "gone", Node: &node})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	noError(t, takeNode(t.Context(), t, s, id, 7))
 	auth(1).Replace(before)
 	if err := renew(); err != nil {

@@ -192,16 +192,12 @@ func TestDeleteInUse(t *testing.T) {
 	must(s.one(t.Context(), "n"))
 	granted, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "same"})
 	ticket := granted.Lease
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := s.Management.DeleteNamespace(t.Context(), deleteN); KindOf(err) != Refused {
 		t.Errorf("deleted while a process of the same label holds a node: %v", err)
 	}
 	noError(t, s.Leases.Release(t.Context(), ticket, ticket.Grant.From))
-	if _, err := s.Management.DeleteNamespace(t.Context(), deleteN); err != nil {
-		t.Error(err)
-	}
+	must(s.Management.DeleteNamespace(t.Context(), deleteN))
 }
 
 // To see one node, people read the list of all.

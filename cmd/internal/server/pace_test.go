@@ -77,9 +77,7 @@ func TestBatchesOfAllLengths(t *testing.T) {
 						t.Errorf("%d IDs, not %d", len(ids), n)
 					}
 				})
-				if err != nil {
-					t.Error(err)
-				}
+				noError(t, err)
 			}
 		})
 	}

@@ -19,9 +19,7 @@ func putBack(t *testing.T, st store.Store, r store.Record) {
 	if err == nil {
 		_, err = store.Put(t.Context(), st, store.Write{Old: rs[0].Nonce, New: r})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 }
 
 // A server whose record is gone, or older than the one that was
@@ -90,9 +88,7 @@ func TestServerLooksBeforeItGrants(t *testing.T) {
 	acquire := func() snowfence.Grant {
 		t.Helper()
 		g, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "b", Node: &node})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return g.Grant
 	}
 	acquire()

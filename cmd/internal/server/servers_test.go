@@ -167,9 +167,7 @@ func TestServersThatAreNotWell(t *testing.T) {
 		if err == nil {
 			_, err = sp.Next(t.Context())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		a := &announcer{servers: s.Servers}
 		look := func() *pb.ServerInfo {
 			t.Helper()
@@ -206,8 +204,6 @@ func TestServersThatAreNotWell(t *testing.T) {
 		if l, err := ListServers(t.Context(), st); err != nil || len(l) > 0 {
 			t.Errorf("%v, %v", l, err)
 		}
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, s.Close(t.Context()))
 	})
 }

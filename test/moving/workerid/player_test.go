@@ -158,9 +158,8 @@ func start(t testing.TB, kind string) *player {
 	p.cmd.Env = append(os.Environ(), playerEnv+"="+kind)
 	out, err := p.cmd.StdoutPipe()
 	must(t, err)
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	p.in, err = p.cmd.StdinPipe()
+	must(t, err)
 	must(t, p.cmd.Start())
 	read := make(chan struct{})
 	go func() {

@@ -32,9 +32,8 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 	t.Helper()
 	p := &pair{}
 	var err error
-	if p.scheme, err = snowfence.NewScheme(l); err != nil {
-		t.Fatal(err)
-	}
+	p.scheme, err = snowfence.NewScheme(l)
+	must(t, err)
 	var addresses []string
 	for i := range p.servers {
 		p.servers[i], p.http[i] = servers.Serve(t, store)

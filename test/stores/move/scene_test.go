@@ -98,9 +98,8 @@ func newScene(t *testing.T, from, to store.Store) *scene {
 	}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(t.Context()))
 	var err error
-	if s.scheme, err = snowfence.NewScheme(snowfence.MustLayout(layout)); err != nil {
-		t.Fatal(err)
-	}
+	s.scheme, err = snowfence.NewScheme(snowfence.MustLayout(layout))
+	must(t, err)
 	op := scope.Namespaces(from)
 	_, err = op.Create(t.Context(), "orders", s.scheme, &scope.NamespaceOptions{MaxTTL: ttl, MaxSkew: ttl})
 	if err == nil {

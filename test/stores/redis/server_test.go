@@ -138,9 +138,8 @@ func TestPersistenceHints(t *testing.T) {
 		t.Errorf("with appendfsync no: %+v loses %q, %v", v, v.Loses(), err)
 	}
 	r.Do(t, "CONFIG", "SET", "appendfsync", "everysec")
-	if v, err = st.Server(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
+	v, err = st.Server(t.Context(), namespace)
+	must(t, err)
 	if knows := !strings.HasPrefix(v.Version, "7.0"); knows != strings.Contains(v.Loses(), "or use Options.AOF") {
 		t.Errorf("Redis %s: %s", v.Version, v.Loses())
 	} else if _, err := strict.Server(t.Context(), namespace); knows != (err == nil) {

@@ -52,9 +52,7 @@ func (d database) dialect() sqlstore.Dialect {
 func (d database) pool(t testing.TB, connections int) *sql.DB {
 	t.Helper()
 	db, _, err := d.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	t.Cleanup(func() { db.Close() })
