@@ -15,8 +15,8 @@ import (
 // Floor and Used is needed.
 type Confirmation struct {
 	// Floor is the first free number: no program gave out, or holds, this
-	// number or one beyond it. Look for it five seconds after the store
-	// went back, because calls that were under way may still get numbers.
+	// number or one beyond it. Look for it ten seconds after the store went
+	// back, because calls that were under way may still get numbers.
 	Floor *int64
 
 	// Used is the last number that any caller got, also by Reserve, in a
@@ -24,7 +24,8 @@ type Confirmation struct {
 	// the [ErrRolledBack] of each running program names. A table tells it
 	// only if it lost nothing. If it went back too, find a floor. After
 	// Used, Confirm skips as many numbers as Programs can hold: twice the
-	// largest range for each. Where it would skip all, it refuses.
+	// largest range for each. If the store also lost a larger MaxRange, set
+	// it again before. Where Confirm would skip all, it refuses.
 	Used *int64
 
 	// Programs is how many programs took numbers that the store lost, also

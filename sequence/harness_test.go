@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -159,16 +158,11 @@ func (s *shaky) count(op string) (n int) {
 // first returns a fault that happens once, at the first operation of the
 // kind, with what else happens then.
 func first(op string, err error, also ...func()) func(string) error {
-	var done atomic.Bool
-	return func(o string) error {
-		if o != op || done.Swap(true) {
-			return nil
-		}
+	return nth(op, 1, err, func() {
 		for _, do := range also {
 			do()
 		}
-		return err
-	}
+	})
 }
 
 // always returns a fault that happens at each operation of the kind.

@@ -89,7 +89,7 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 func begin(ctx context.Context, st store.Store, name string, period, from int64) error {
 	w, label := world.From(ctx), fmt.Sprintf("imported up to ordinal %d", from)
 	for {
-		r, err := readPeriod(ctx, st, name, period)
+		r, _, err := readPeriod(ctx, st, name, period)
 		switch {
 		case err != nil || from == 0 || r.Label == label:
 			return err

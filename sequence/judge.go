@@ -22,14 +22,15 @@ func (s *source) rereadUsable(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.mu.Lock()
-		if now.counter.Revision < s.unused { // perhaps only after the confirmation that it found
+		if now.counter.Revision < s.unread.Load() { // perhaps only after the confirmation that it found
 			s.least.raise(now.Confirmed + 1)
+			s.unread.Store(0)
 		}
-		s.unused = 0
+		s.mu.Lock()
+		untold := now.counter.Revision < s.proof
 		s.mu.Unlock()
 		back := s.wentBack(now)
-		if back {
+		if back || untold {
 			if now.told, err = s.requireConfirmation(ctx, now.counter.Revision, now.told); err != nil {
 				return err
 			}
@@ -48,7 +49,7 @@ func (s *source) rereadUsable(ctx context.Context) error {
 // below this program's takes.
 func (s *source) wentBack(now state) bool {
 	k := &s.lastState
-	older := now.record.Generation < k.record.Generation || now.record.Revision < k.record.Revision ||
+	older := now.record.Generation < s.seen.Load() || now.record.Revision < k.record.Revision ||
 		now.counter.Revision < k.counter.Revision
 	return max(now.counter.From, now.lowestOrdinal()) < s.lastTaken || now.Confirmed < s.least.Load() ||
 		older && now.Confirmed <= k.Confirmed

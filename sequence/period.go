@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -20,7 +21,7 @@ type period struct {
 func (d *Dated) newPeriod(at int64) *period {
 	p := &period{of: d, at: at, source: source{facts: &facts{
 		name: d.name, world: d.world, log: d.log.With("period", at), lastState: d.lastState,
-	}, store: d.store, least: d.least}}
+	}, store: d.store, least: d.least, seen: d.seen}}
 	p.kind = p
 	p.lastState.counter = store.Record{}
 	return p
@@ -29,13 +30,13 @@ func (d *Dated) newPeriod(at int64) *period {
 // reread reads the record of the period first: then the definition is never
 // the older one.
 func (p *period) reread(ctx context.Context) (state, error) {
-	counter, err := readPeriod(ctx, p.store, p.name, p.at)
+	counter, told, err := readPeriod(ctx, p.store, p.name, p.at)
 	if err != nil {
 		return state{}, err
 	}
 	now, err := p.readDefinition(ctx)
 	if err == nil {
-		now.counter, err = counter, p.admit(now)
+		now.counter, err = counter, cmp.Or(p.admit(now), now.told.Follows(told))
 	}
 	return now, err
 }
@@ -56,7 +57,7 @@ func (p *period) confirmTake(ctx context.Context, _ store.Record, took store.Rep
 	if err != nil {
 		return known, fmt.Errorf("sequence %q: reading it after a take: %w", p.name, err)
 	}
-	if rs[0].Nonce != known.Nonce {
+	if rs[0].Nonce != known.Nonce || known.Generation < p.seen.Load() {
 		return known, store.ErrLost
 	}
 	if err := told.Follows(took); err != nil {

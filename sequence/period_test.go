@@ -193,20 +193,6 @@ func TestPeriodThatWentBackStopsWhatOthersTook(t *testing.T) {
 	}
 }
 
-// A take came after a confirmation that it did not know yet. Then the
-// record went back: a later confirmation is needed.
-func TestTakeThatIsLostAfterAConfirmation(t *testing.T) {
-	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
-	j.takes(j.s, "20261122-001")
-	was := j.record(20261122)
-	j.confirms(Confirmation{Floor: new(int64(50))})
-	j.st.fail(first("get", nil, func() { j.puts(was) }), nil)
-	j.refuses(j.s, ErrRolledBack)
-	j.refuses(j.s, ErrRolledBack)
-	j.confirms(Confirmation{Floor: new(int64(60))})
-	j.takes(j.s, "20261122-060")
-}
-
 // A take that another server carried out than the one that answers after it
 // is not used.
 func TestTakeAndReadOfTwoServers(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 type plain struct{ source }
 
 func newPlain(ctx context.Context, st store.Store, name string, o *Options) *plain {
-	p := &plain{source{facts: newFacts(ctx, name, o), store: st, least: new(highest)}}
+	p := &plain{source{facts: newFacts(ctx, name, o), store: st, least: new(highest), seen: new(highest)}}
 	p.kind = p
 	return p
 }

@@ -104,14 +104,14 @@ func decode(name string, r store.Record) (state, error) {
 	return s, nil
 }
 
-func readPeriod(ctx context.Context, st store.Store, name string, period int64) (store.Record, error) {
+func readPeriod(ctx context.Context, st store.Store, name string, period int64) (store.Record, store.Reply, error) {
 	key := periodKey(name, period)
-	rs, _, err := st.Get(ctx, []store.Key{key})
+	rs, told, err := st.Get(ctx, []store.Key{key})
 	if err != nil {
-		return store.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", name, period, err)
+		return store.Record{}, told, fmt.Errorf("sequence %q: reading period %d: %w", name, period, err)
 	}
 	rs[0].Key = key // also where there is none
-	return rs[0], nil
+	return rs[0], told, nil
 }
 
 func periodKey(name string, period int64) store.Key {

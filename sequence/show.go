@@ -78,7 +78,7 @@ func (s state) info(ctx context.Context, st store.Store) (Info, error) {
 			return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
 		}
 		period = c.periodAt(world.From(ctx).Now())
-		if s.counter, err = readPeriod(ctx, st, s.name, period); err != nil {
+		if s.counter, _, err = readPeriod(ctx, st, s.name, period); err != nil {
 			return Info{}, err
 		}
 	}
@@ -122,7 +122,7 @@ func Highest(ctx context.Context, st store.Store, name string, period int64) (nu
 		err = fmt.Errorf("sequence %q: %w: period %d", name, ErrDated, period)
 	}
 	if err == nil && period != 0 {
-		s.counter, err = readPeriod(ctx, st, name, period)
+		s.counter, _, err = readPeriod(ctx, st, name, period)
 	}
 	if err != nil {
 		return 0, false, err

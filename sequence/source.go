@@ -25,9 +25,11 @@ type source struct {
 	last      store.Record // as the last take left it
 	lastTaken int64        // end of the last take
 	proof     int64        // revision of the last take; lower after its loss was told
-	unused    int64        // revision of a take whose definition is not known; else 0
+
+	unread atomic.Int64 // revision of a take after which the record was not read; else 0
 
 	least *highest // the confirmation that the definition must have, of all periods
+	seen  *highest // its generation, as any period read it
 }
 
 // recordKind is the difference between plain and period.
@@ -110,11 +112,15 @@ func (s *source) fetchOrdinals(ctx context.Context, n int64, again error) (span,
 // take with an unknown outcome is lost: reading the record would not tell,
 // because databases show writes that are not on the disk yet.
 func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
+	if s.unread.Load() != 0 { // a later take would hide what was lost
+		return span{}, errDoubted
+	}
 	k := s.lastState
 	r, told, err := store.Add(ctx, s.store, store.Addition{
 		Key: k.counter.Key, N: n, Limit: k.course.count, Generation: k.counter.Generation, Nonce: s.world.Text(),
 	})
 	if err != nil {
+		s.unread.Store(r.Revision) // 0 unless it was done
 		return span{}, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
 	}
 	s.mu.Lock()
@@ -125,25 +131,25 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 		_, err = s.requireConfirmation(ctx, r.Revision-1, told)
 		err = cmp.Or(err, errDoubted)
 	} else {
-		s.mu.Lock() // even if it cannot be used: a record with a lower one was rolled back
-		s.lastState.counter.Revision = r.Revision
+		s.mu.Lock()
+		s.proof = r.Revision // even if it cannot be used
 		s.mu.Unlock()
 		k.counter, k.told = r, told
 		if k.record, err = s.kind.confirmTake(ctx, r, told); err == nil && !k.isTrusted() {
 			err = errDoubted // others may have skipped numbers already
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.unused = 0; err != nil {
-		s.unused = r.Revision
+	if err != nil {
+		s.unread.Store(r.Revision)
 		return span{}, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.lastState = k
 	if r.From == r.PrevUntil {
 		return span{}, k.endError()
 	}
-	s.last, s.lastTaken, s.proof = r, r.From, r.Revision
+	s.last, s.lastTaken = r, r.From
 	return span{k.course.start, r.PrevUntil, r.From}, nil
 }
 
@@ -163,7 +169,7 @@ func (s *source) giveBack(ctx context.Context, rests []span) error { // the last
 	}
 	s.lastTaken = low // they are not this program's any more, whatever becomes of the write
 	s.mu.Unlock()
-	if low == r.From {
+	if low == r.From || s.unread.Load() != 0 {
 		return nil
 	}
 	old, was := r.Nonce, r.From
@@ -211,6 +217,8 @@ func (s *source) learnState(now state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastState = now
+	s.unread.Store(0)
 	s.proof = min(s.proof, now.counter.Revision) // a loss is told once
 	s.least.raise(now.Confirmed)
+	s.seen.raise(now.record.Generation)
 }

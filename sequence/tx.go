@@ -65,7 +65,7 @@ func openTx(ctx context.Context, p *plain, at int64) (s *source, c *calendar, er
 		of := (&Dated{plain: p, calendar: c}).newPeriod(at)
 		s = &of.source
 		if err = of.admit(now); err == nil {
-			now.counter, err = readPeriod(ctx, p.store, p.name, at)
+			now.counter, _, err = readPeriod(ctx, p.store, p.name, at)
 		}
 	}
 	if err == nil {
