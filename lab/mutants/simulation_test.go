@@ -79,7 +79,7 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 	m("store: an acquisition in doubt is settled first", "lease/internal/claim.storeClaim.proceed", "",
 		swap("h.pending", "false")).seeds(200, ""),
 	m("store: a block is lost with each of its nodes", "lease/internal/claim.storeClaim.write", "",
-		before("case len(gone) > 0 &&", "case len(gone) > 0 && len(gone) < len(records):")).seeds(200, ""),
+		before("case slices.ContainsFunc", "case len(gone) > 0 && len(gone) < len(records):")).seeds(200, ""),
 }
 
 // subleaseMutants are rules of subleases. The simulation must notice them,

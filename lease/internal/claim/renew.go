@@ -60,12 +60,11 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	if err := c.noteSend(ctx, h.records[0].Node, until); err != nil {
 		return err
 	}
-	doubt := len(h.unanswered) > 0
 	gone, unknown := c.swap(ctx, h, writes)
 	// Over our newest write, no older one of ours can stand.
 	overNewest := func(i int) bool { return writes[i].Old == newest }
 	switch {
-	case len(gone) > 0 && (!doubt || slices.ContainsFunc(gone, overNewest)):
+	case slices.ContainsFunc(gone, overNewest):
 		return c.loseHold(nil, fmt.Errorf("another process changed node %d", h.records[0].Node))
 	case len(gone) > 0:
 		// One of our own writes without a reply may have come in between.
@@ -241,7 +240,7 @@ func (c *storeClaim) loseIfGone(err error) error {
 	if !errors.Is(err, fault.ErrNoNamespace) {
 		return err
 	}
-	c.suspect, c.proven = &c.held.generation, slices.Max(c.held.acked) > 0
+	c.suspect, c.proven = &c.held.generation, true
 	return c.lose(err)
 }
 
