@@ -25,7 +25,7 @@ type Confirmation struct {
 	// only if it lost nothing. If it went back too, find a floor. After
 	// Used, Confirm skips as many numbers as Programs can hold: twice the
 	// largest range for each. If the store also lost a larger MaxRange, set
-	// it again before. Where Confirm would skip all, it refuses.
+	// that again first. Where Confirm would skip all, it refuses.
 	Used *int64
 
 	// Programs is how many programs took numbers that the store lost, also

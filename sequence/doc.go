@@ -26,7 +26,7 @@
 //
 // A store that was rolled back, or failed over to a replica that was
 // behind, would give out numbers again. Each take notices this before its
-// numbers are used; of a dated sequence a program remembers 100 periods.
-// Then the sequence stops until [Confirm], or does what its [Definition]
-// says.
+// numbers are used. Then the sequence stops until [Confirm], or does what
+// its [Definition] says. Of a dated sequence, a program remembers its takes
+// in 100 periods.
 package sequence

@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -28,7 +27,8 @@ func (d *Dated) newPeriod(at int64) *period {
 }
 
 // reread reads the record of the period first: then the definition is never
-// the older one.
+// the older one. Both have to be of one store: else the present store would
+// look as if it had lost a take of the earlier one.
 func (p *period) reread(ctx context.Context) (state, error) {
 	counter, told, err := readPeriod(ctx, p.store, p.name, p.at)
 	if err != nil {
@@ -36,7 +36,11 @@ func (p *period) reread(ctx context.Context) (state, error) {
 	}
 	now, err := p.readDefinition(ctx)
 	if err == nil {
-		now.counter, err = counter, cmp.Or(p.admit(now), now.told.Follows(told))
+		now.counter, err = counter, p.admit(now)
+	}
+	if same, _ := store.Compare(now.told.Identity, told.Identity); err == nil && !same {
+		err = fmt.Errorf("sequence %q: period %d is of the store %q, and its definition of %q: if this is said again, "+
+			"connect to one server", p.name, p.at, told.Identity, now.told.Identity)
 	}
 	return now, err
 }

@@ -200,6 +200,10 @@ func TestTakeAndReadOfTwoServers(t *testing.T) {
 	j.takes(j.s, "20261122-001")
 	j.st.fail(first("get", nil, func() { j.st.become("another") }), nil)
 	j.refuses(j.s, ErrRolledBack)
+	j.st.fail(nth("get", 2, nil, func() { j.st.become("a third one") }), nil)
+	if now, err := j.s.present.Load().reread(j.ctx); err == nil {
+		t.Errorf("%+v", now)
+	}
 }
 
 // A program tells of a loss once: a later take that a confirmation

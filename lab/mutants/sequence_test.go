@@ -29,7 +29,7 @@ var sequenceMutants = []mutant{
 	m("sequence: a transaction notices a record that went back", "sequence.openTx", "TestNextTxThatMeetsOthers",
 		drop("s.lastTaken =")),
 	m("sequence: a take with an unknown outcome is lost", "sequence.source.takeOrdinals", "^TestSequenceSeeds$",
-		swap(`if err != nil { s.unread.Store(r.Revision) return span{}, fmt.Errorf("sequence`, `if err != nil && ctx.Err() == nil {
+		swap(`if err != nil { s.unread.Store(r.Revision) return span{}, fmt`, `if err != nil && ctx.Err() == nil {
 r = k.counter
 r.PrevUntil, r.From, r.Revision = r.From, min(r.From+n, k.course.count), r.Revision+1
 } else if err != nil {
