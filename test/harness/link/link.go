@@ -10,6 +10,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 	"github.com/snowfence/snowfence/internal/tests"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -44,12 +45,12 @@ func New(t testing.TB, server string) *Link {
 func (l *Link) Cut(t testing.TB) (mend func()) {
 	t.Helper()
 	l.proxy.Stop()
-	return func() {
-		if err := l.proxy.Start(); err != nil {
-			t.Error(err)
-		}
-	}
+	return func() { l.start(t) }
 }
+
+// start lets connections in again. Another program may look just now
+// whether the port is free.
+func (l *Link) start(t testing.TB) { fleet.Eventually(t, "the port of the link", l.proxy.Start) }
 
 // Lead lets connections go to another address.
 func (l *Link) Lead(t testing.TB, to string) (back func()) {
@@ -57,9 +58,7 @@ func (l *Link) Lead(t testing.TB, to string) (back func()) {
 	change := func(to string) (from string) {
 		l.proxy.Stop()
 		from, l.proxy.Upstream = l.proxy.Upstream, to
-		if err := l.proxy.Start(); err != nil {
-			t.Error(err)
-		}
+		l.start(t)
 		return from
 	}
 	from := change(to)
