@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -87,19 +86,12 @@ func ExampleOpen() {
 	// Output: true
 }
 
-// The node held last is found again by the label, which the store
-// remembers, or by a local file.
-func ExampleOpen_sticky() {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	ctx, st, scheme, path := context.Background(), store.NewMemory(), twitter(), filepath.Join(dir, "node")
-
+// The store remembers labels: a label finds the node that it held last.
+func ExampleOpen_sameNode() {
+	ctx, st, scheme := context.Background(), store.NewMemory(), twitter()
 	var nodes []int64
 	for range 3 {
-		l, err := lease.Open(ctx, st, "orders", scheme, &lease.Options{StickyFile: path, Create: true})
+		l, err := lease.Open(ctx, st, "orders", scheme, &lease.Options{Label: "web-3", Create: true})
 		if err != nil {
 			panic(err)
 		}

@@ -39,7 +39,6 @@ func TestWithinRefused(t *testing.T) {
 		"layout has nodes 0 to 63":        {Within: snowfence.NodeRange{From: 60, Until: 65}},
 		"is nodes 9 to 8":                 {Within: snowfence.NodeRange{From: 9, Until: 9}},
 		"leave one of them out":           {Within: snowfence.NodeRange{From: 30, Until: 40}, Node: &five},
-		"Options.StickyFile choose":       {StickyFile: t.TempDir() + "/node", Node: &five},
 		"can lease the nodes 30 to 63":    {Within: snowfence.NodeRange{From: 0, Until: 30}},
 		"fewer than 4 of them are in 0 t": {Within: snowfence.NodeRange{From: 0, Until: 32}, Nodes: 4},
 	} {

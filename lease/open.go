@@ -83,8 +83,8 @@ func Keep(
 		return nil, err
 	case n < 0:
 		return nil, fault.Invalidf("lease: opening %d leases: the number must not be negative", n)
-	case n > 1 && (o.Node != nil || o.StickyFile != ""):
-		return nil, fault.Invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
+	case n > 1 && o.Node != nil:
+		return nil, fault.Invalidf("lease: opening %d leases: Options.Node is for one", n)
 	case n == 0:
 		return nil, nil
 	}

@@ -65,14 +65,6 @@ type Options struct {
 	// value means all. It is for leases without a fixed Node.
 	Within snowfence.NodeRange
 
-	// StickyFile is the path of a local file that remembers the last node.
-	// The next lease with this file prefers that node, under any Label. It
-	// is only a hint. A file that is missing, damaged or of another
-	// namespace is ignored. A file that cannot be written is logged. Give
-	// each process its own. "" means none. It is for leases without a fixed
-	// Node.
-	StickyFile string
-
 	// Nodes is the length of a block of contiguous nodes to lease together.
 	// It is a power of two, and blocks start at a multiple of it. 0 means
 	// 1.
@@ -133,7 +125,7 @@ func (o *Options) settings(s *snowfence.Scheme) claim.Settings {
 		logger = store.Warnings(slog.Default())
 	}
 	return claim.Settings{
-		TTL: o.TTL, MaxSkew: o.MaxSkew, Node: o.Node, Guard: o.Guard, Within: o.Within, StickyFile: o.StickyFile,
+		TTL: o.TTL, MaxSkew: o.MaxSkew, Node: o.Node, Guard: o.Guard, Within: o.Within,
 		Nodes: o.Nodes, Label: o.Label, Wait: o.Wait, Create: o.Create, Check: o.Check, Clock: claim.ClockOf(o.Time, s),
 		Logger: logger,
 	}

@@ -69,7 +69,6 @@ var optionTable = [...]option{
 	{"secret-file", anyDoor, "a file", func(o *options) any { return &o.secrets }},
 	{"slice", onStateFile, "a range such as 32-63, or one number", func(o *options) any { return &o.slice }},
 	{"spread", anyDoor, "a number of sequence numbers", func(o *options) any { return &o.spread }},
-	{"sticky-file", onStore, "a file", func(o *options) any { return &o.lease.StickyFile }},
 	{"ttl", onStore, aTime, func(o *options) any { return &o.lease.TTL }},
 	{"wait", onStore, aTime, func(o *options) any { return &o.lease.wait }},
 	{"within", onStore, "a range of nodes", func(o *options) any { return &o.lease.within }},

@@ -95,7 +95,7 @@ var optionsOfC = strings.NewReplacer(
 	"Options.Wait", "option wait=30s", "Options.Within", "option within", "(without Guard)", "(without option guard)",
 	"give its secrets in the options (Secrets)", "add secret-file=FILE to the options", "Config.Lead", "option lead",
 	"Options.Nodes", "option block", "Options.Node", "option node", "Options.TTL", "option ttl",
-	"Options.Label", "option label", "Options.StickyFile", "option sticky-file",
+	"Options.Label", "option label",
 	"Options.Token", "a file that "+tokenEnv+" names",
 	"use a range that they do not use, or set Shared;", "use a range that they do not use;", "workerid: ", "",
 	"idgen: ", "",

@@ -14,14 +14,13 @@ import (
 // Texts name options of C in place of options of Go.
 func TestTextsNameOptionsOfC(t *testing.T) {
 	for text, want := range map[string]string{
-		"set Options.Wait":       "set option wait=30s",
-		"Options.Within is 3":    "option within is 3",
-		"Config.Lead is -1":      "option lead is -1",
-		"Options.Nodes is 3":     "option block is 3",
-		"Options.Node is 3":      "option node is 3",
-		"Options.TTL is 1":       "option ttl is 1",
-		"Options.Label is long":  "option label is long",
-		"Options.StickyFile: no": "option sticky-file: no",
+		"set Options.Wait":      "set option wait=30s",
+		"Options.Within is 3":   "option within is 3",
+		"Config.Lead is -1":     "option lead is -1",
+		"Options.Nodes is 3":    "option block is 3",
+		"Options.Node is 3":     "option node is 3",
+		"Options.TTL is 1":      "option ttl is 1",
+		"Options.Label is long": "option label is long",
 	} {
 		if got := TextOf(errors.New(text)); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -83,7 +83,6 @@ size_t snowfence_last_error(char *buf, size_t size);
  *	node=N             this node, taken over from its holder; with guard=1 only a free one
  *	within=A-B         any free node from A to B, or of a part of the node: within=datacenter=3
  *	block=N            N nodes together, a power of two, for N times the rate
- *	sticky-file=FILE   remembers the node, which the next open prefers
  *	ttl=15s            how long the node stays taken after a crash (15s; a file: 5s)
  *	wait=30s           wait for a free node when all are taken
  *	layout=NAME        of a new namespace, or a spec; an old one must have it

@@ -183,7 +183,6 @@ func (c *storeClaim) take(
 		return none, err
 	}
 	c.lastBlock, c.taken = keys(h.records), nil
-	c.noteSticky(rs[0].Node)
 	c.Logger.Info("lease acquired", "namespace", c.Name, "label", c.Label,
 		"node", rs[0].Node, "nodes", c.nodes(h), "from", from, "until", until)
 	return g, nil

@@ -31,15 +31,15 @@ const (
 )
 
 // candidates yields the records of free blocks, until one is taken: the
-// block held last, the block of the sticky file, the best of a probe, and
-// then any. A lease that waits for a node looks at all of them once a ttl.
-// An error ends the sequence.
+// block held last, the preferred one, the best of a probe, and then any. A
+// lease that waits for a node looks at all of them once a ttl. An error
+// ends the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error] {
 	return func(yield func([]store.Record, error) bool) {
 		c := f.c
 		f.seen = map[int64]bool{}
 		if !f.offer(ctx, f.own(), false, yield) || !f.offer(ctx, c.prefer, false, yield) ||
-			!f.offer(ctx, c.stickyNode(), false, yield) || !f.offer(ctx, f.probe(), true, yield) {
+			!f.offer(ctx, f.probe(), true, yield) {
 			return
 		}
 		if f.scannedLately() {

@@ -107,8 +107,6 @@ func (c *guestClaim) request(ctx context.Context) (none snowfence.Grant, err err
 	}
 	if c.lastGrant.Until > 0 {
 		r.Prefer = &c.lastGrant.Node
-	} else if node := c.stickyNode(); len(node) > 0 {
-		r.Prefer = &node[0]
 	} else {
 		r.Prefer = c.near
 	}
@@ -133,7 +131,6 @@ func (c *guestClaim) request(ctx context.Context) (none snowfence.Grant, err err
 	if err := c.heard(a); err != nil {
 		return none, err
 	}
-	c.noteSticky(a.Grant.Node)
 	c.fresh = len(r.Earlier) == 0
 	if err := c.skew(before, a.Now); err != nil {
 		return none, errors.Join(err, c.refuse(ctx))

@@ -2,7 +2,6 @@ package claim
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -165,9 +164,6 @@ func (p *play) enter(guest bool, name string, word []string) {
 		switch what {
 		case "refuses":
 			o.Check = p.check(strings.Split(value, ","))
-		case "sticky":
-			o.StickyFile = filepath.Join(p.TempDir(), "node")
-			noError(p, writeSticky(o.StickyFile, fmt.Sprintf(stickyForm, "n", p.number(value))))
 		case "secrets":
 			scheme = p.schemeOf([]string{scheme.Layout().String(), w})
 		default:

@@ -128,19 +128,18 @@ func (s *Setup) Random(n time.Duration) time.Duration {
 // Settings are the wishes and tools of a claim. The fields are as in
 // lease.Options.
 type Settings struct {
-	TTL        time.Duration
-	MaxSkew    time.Duration
-	Node       *int64
-	Guard      bool
-	Within     snowfence.NodeRange
-	StickyFile string
-	Nodes      int
-	Label      string
-	Wait       bool
-	Create     bool
-	Check      func(ctx context.Context, node int64) error
-	Clock      *clock.Clock // by which ticks are leased
-	Logger     *slog.Logger
+	TTL     time.Duration
+	MaxSkew time.Duration
+	Node    *int64
+	Guard   bool
+	Within  snowfence.NodeRange
+	Nodes   int
+	Label   string
+	Wait    bool
+	Create  bool
+	Check   func(ctx context.Context, node int64) error
+	Clock   *clock.Clock // by which ticks are leased
+	Logger  *slog.Logger
 }
 
 // longestLabel is the length of a label that every store keeps.
@@ -181,9 +180,9 @@ func (n Settings) Normal(s *snowfence.Scheme) (Settings, error) {
 		(n.Within.From < 0 || n.Within.From >= n.Within.Until || n.Within.Until > s.Nodes()):
 		return n, fault.Invalidf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From,
 			n.Within.Until-1, s.Nodes()-1)
-	case n.Node != nil && (n.Within != snowfence.NodeRange{} || n.StickyFile != ""):
-		return n, fault.Invalidf("lease: Options.Within and Options.StickyFile choose a free node; Options.Node is " +
-			"one already: leave one of them out")
+	case n.Node != nil && n.Within != snowfence.NodeRange{}:
+		return n, fault.Invalidf("lease: Options.Within chooses a free node; Options.Node is one already: leave one " +
+			"of them out")
 	case n.Guard && n.Node == nil:
 		return n, fault.Invalidf("lease: Options.Guard needs Options.Node")
 	}
