@@ -23,7 +23,7 @@ var (
 	// of it.
 	ErrTaken = fault.ErrTaken
 
-	// ErrVetoed means that an operator, or Options.Check, refused to lease
+	// ErrVetoed means that an operator refused to lease
 	// the node.
 	ErrVetoed = fault.ErrVetoed
 

@@ -94,10 +94,6 @@ type Options struct {
 	// The next call resumes it. 0 means an hour, negative for ever.
 	Idle time.Duration
 
-	// Check may refuse a node before it is leased. An error is remembered
-	// for the node. Nil refuses none.
-	Check func(ctx context.Context, node int64) error
-
 	// Time replaces the system's clock in deciding which ticks to lease,
 	// for tests. The generator then needs the same one. Nil means the
 	// system's. Like a generator, the lease ignores steps back of the
@@ -126,7 +122,7 @@ func (o *Options) settings(s *snowfence.Scheme) claim.Settings {
 	}
 	return claim.Settings{
 		TTL: o.TTL, MaxSkew: o.MaxSkew, Node: o.Node, Guard: o.Guard, Within: o.Within,
-		Nodes: o.Nodes, Label: o.Label, Wait: o.Wait, Create: o.Create, Check: o.Check, Clock: claim.ClockOf(o.Time, s),
+		Nodes: o.Nodes, Label: o.Label, Wait: o.Wait, Create: o.Create, Clock: claim.ClockOf(o.Time, s),
 		Logger: logger,
 	}
 }

@@ -46,7 +46,7 @@ func (s *tickets) Acquire(ctx context.Context, namespace string, r wire.Request)
 	req := &pb.AcquireRequest{
 		Namespace: namespace, Label: r.Label, Ttl: durationpb.New(r.TTL), Node: r.Node, Guard: r.Guard,
 		Nodes: uint32(r.Nodes), Attempt: r.Attempt, Earlier: r.Earlier, Lost: r.Lost, Free: r.Free, Prefer: r.Prefer,
-		Avoid: r.Avoid, Fingerprint: r.Fingerprint, Keys: r.Keys,
+		Fingerprint: r.Fingerprint, Keys: r.Keys,
 	}
 	if w := r.Within; w != (snowfence.NodeRange{}) {
 		req.FirstNode, req.LastNode = &w.From, new(w.Until-1)

@@ -174,8 +174,7 @@ func (s *Server) refresh() bool {
 // wanted returns which nodes a request allows.
 func (s *Server) wanted(r wire.Request) func(node int64) bool {
 	return func(node int64) bool {
-		in := r.Within == snowfence.NodeRange{} || node >= r.Within.From && node < r.Within.Until
-		return in && !slices.Contains(r.Avoid, node)
+		return r.Within == snowfence.NodeRange{} || node >= r.Within.From && node < r.Within.Until
 	}
 }
 

@@ -67,10 +67,8 @@ type Request struct {
 	// lost its node does not take it back.
 	Free bool
 
-	// Prefer is the node that the holder would like; nil means none. Avoid
-	// has the nodes that it refuses.
+	// Prefer is the node that the holder would like; nil means none.
 	Prefer *int64
-	Avoid  []int64
 
 	// Fingerprint and Keys are of the holder's scheme; "" means that it has
 	// none yet. If the namespace has another scheme, the error is

@@ -1589,7 +1589,6 @@ type AcquireRequest struct {
 	Earlier       []string               `protobuf:"bytes,9,rep,name=earlier,proto3" json:"earlier,omitempty"`                              // attempts that had no answer, at most 64: what one of them got is found, and no second node is taken
 	Free          bool                   `protobuf:"varint,10,opt,name=free,proto3" json:"free,omitempty"`                                  // take no node over: for a holder that has lost one
 	Prefer        *int64                 `protobuf:"varint,11,opt,name=prefer,proto3,oneof" json:"prefer,omitempty"`                        // the node that the holder would like
-	Avoid         []int64                `protobuf:"varint,12,rep,packed,name=avoid,proto3" json:"avoid,omitempty"`                         // nodes that it refuses, at most 1,000
 	Fingerprint   string                 `protobuf:"bytes,13,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`                     // of the holder's scheme: another one than the namespace's is refused
 	Keys          []string               `protobuf:"bytes,14,rep,name=keys,proto3" json:"keys,omitempty"`                                   // what identifies each of its secrets, by key number: those that the server lacks are refused
 	FirstNode     *int64                 `protobuf:"varint,15,opt,name=first_node,json=firstNode,proto3,oneof" json:"first_node,omitempty"` // the first node that the holder may have; the namespace's without it
@@ -1704,13 +1703,6 @@ func (x *AcquireRequest) GetPrefer() int64 {
 		return *x.Prefer
 	}
 	return 0
-}
-
-func (x *AcquireRequest) GetAvoid() []int64 {
-	if x != nil {
-		return x.Avoid
-	}
-	return nil
 }
 
 func (x *AcquireRequest) GetFingerprint() string {
@@ -3784,7 +3776,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x16DeleteNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aconfirm\x18\x02 \x01(\tR\aconfirm\"\x19\n" +
-	"\x17DeleteNamespaceResponse\"\xef\x04\n" +
+	"\x17DeleteNamespaceResponse\"\xd9\x04\n" +
 	"\x0eAcquireRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12+\n" +
@@ -3797,8 +3789,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\aearlier\x18\t \x03(\tR\aearlier\x12\x12\n" +
 	"\x04free\x18\n" +
 	" \x01(\bR\x04free\x12\x1b\n" +
-	"\x06prefer\x18\v \x01(\x03H\x01R\x06prefer\x88\x01\x01\x12\x14\n" +
-	"\x05avoid\x18\f \x03(\x03R\x05avoid\x12 \n" +
+	"\x06prefer\x18\v \x01(\x03H\x01R\x06prefer\x88\x01\x01\x12 \n" +
 	"\vfingerprint\x18\r \x01(\tR\vfingerprint\x12\x12\n" +
 	"\x04keys\x18\x0e \x03(\tR\x04keys\x12\"\n" +
 	"\n" +

@@ -91,7 +91,7 @@ func (l *Lessor) Sublets(r wire.Request) bool { return l.size > 1 && r.Node == n
 // Acquire implements [wire.Server]: it sublets a node, and leases another
 // unit if none is free.
 //
-// A request for certain nodes leases no unit while others have room: else
+// A request within a range leases no unit while others have room: else
 // 16 requests could take 16 units.
 func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
 	for l.Sublets(r) {
@@ -99,8 +99,8 @@ func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) 
 		if !errors.Is(err, lease.ErrTaken) || r.Known {
 			return a, err
 		}
-		certain := r.Within != snowfence.NodeRange{} || len(r.Avoid) > 0
-		if all := l.all.Load(); certain && all > 0 && !most(l.holders.Load(), all) {
+		within := r.Within != snowfence.NodeRange{}
+		if all := l.all.Load(); within && all > 0 && !most(l.holders.Load(), all) {
 			return wire.Lease{}, fmt.Errorf("namespace %q: %w among the wanted ones, but units of %d nodes have "+
 				"room: ask for any node, or for a whole unit", namespace, lease.ErrTaken, l.size)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -202,7 +203,7 @@ func TestRepeatsCountOnce(t *testing.T) {
 	})
 }
 
-// Callers who wait for a unit get one together. A request for certain nodes
+// Callers who wait for a unit get one together. A request within a range
 // takes none while others have room. An empty unit stays while the others
 // would be too full without it.
 func TestUnitsOfManyCallers(t *testing.T) {
@@ -245,15 +246,14 @@ func TestUnitsOfManyCallers(t *testing.T) {
 		close(r.slow)
 		all.Wait()
 		opened("five callers at once", 3)
-		first := r.Units()[0].Node
-		avoid := wire.Request{Attempt: rand.Text()}
-		for i := range int64(8) {
-			avoid.Avoid = append(avoid.Avoid, first+i)
+		elsewhere := wire.Request{Attempt: rand.Text(), Within: snowfence.NodeRange{Until: 8}}
+		for slices.ContainsFunc(r.Units(), func(u lessor.Unit) bool { return u.Node == elsewhere.Within.From }) {
+			elsewhere.Within.From, elsewhere.Within.Until = elsewhere.Within.Until, elsewhere.Within.Until+8
 		}
-		if _, err := r.Acquire(t.Context(), "n", avoid); !errors.Is(err, lease.ErrTaken) {
+		if _, err := r.Acquire(t.Context(), "n", elsewhere); !errors.Is(err, lease.ErrTaken) {
 			t.Errorf("others than those that have room: %v", err)
 		}
-		opened("for certain nodes", 3)
+		opened("for others than those that have room", 3)
 		r.fail = errors.New("away")
 		for range 3 { // the first one asks ahead of demand
 			must(r.take("x"))
@@ -261,7 +261,7 @@ func TestUnitsOfManyCallers(t *testing.T) {
 		}
 		opened("after a failure ahead of demand", 4)
 		r.fail = nil
-		if _, err := r.Acquire(t.Context(), "n", avoid); err != nil {
+		if _, err := r.Acquire(t.Context(), "n", elsewhere); err != nil {
 			t.Errorf("others, when nothing has room: %v", err)
 		}
 		opened("when nothing has room", 5)
@@ -365,18 +365,14 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
 		defer r.Close(t.Context())
-		q := wire.Request{Attempt: rand.Text()}
-		for i := range 7 {
+		for i := range 8 {
 			if i == 6 { // another unit is leased now
 				noError(t, r.st.Suspect(t.Context(), must(store.Identity(t.Context(), r.st, "n"))))
 			}
 			must(r.take("x"))
 		}
 		synctest.Wait()
-		for i := range int64(8) {
-			q.Avoid = append(q.Avoid, r.Units()[0].Node+i)
-		}
-		if _, err := r.Acquire(t.Context(), "n", q); !errors.Is(err, snowfence.ErrFenced) {
+		if _, err := r.take("x"); !errors.Is(err, snowfence.ErrFenced) {
 			t.Error(err)
 		}
 	})

@@ -24,7 +24,7 @@ func (r leases) Acquire(ctx context.Context, m *pb.AcquireRequest) (*pb.Lease, e
 	}
 	want := wire.Request{
 		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: m.Guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
-		Attempt: m.Attempt, Earlier: m.Earlier, Lost: m.Lost, Free: m.Free, Prefer: m.Prefer, Avoid: m.Avoid,
+		Attempt: m.Attempt, Earlier: m.Earlier, Lost: m.Lost, Free: m.Free, Prefer: m.Prefer,
 		Fingerprint: m.Fingerprint, Keys: m.Keys,
 	}
 	if m.FirstNode != nil || m.LastNode != nil {

@@ -23,9 +23,6 @@ type Leases struct {
 // records.
 const maxNodes = 1024
 
-// maxAvoided bounds the nodes that a holder refuses.
-const maxAvoided = 1000
-
 // Granted is the caller's part of a lease.
 type Granted struct {
 	wire.Lease
@@ -49,9 +46,6 @@ func (s *Leases) Acquire(
 	}
 	if err := checkEarlier(r.Earlier); err != nil {
 		return Granted{}, nil, err
-	}
-	if n := len(r.Avoid); n > maxAvoided {
-		return Granted{}, nil, Errorf(Invalid, "%d nodes are refused: name %d at most", n, maxAvoided)
 	}
 	// A client that takes a node from a living holder of another label
 	// decides about others: that takes the verb manage. A label is the

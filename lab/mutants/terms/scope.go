@@ -39,7 +39,7 @@ var Path = slices.Concat(
 	whole("cmd/internal/lessor", "lessor units"),
 	whole("cmd/internal/rpc", "forward"),
 	some("lease/internal/claim/setup.go", "Kept.String Setup.noteSend Setup.Backoff"),
-	some("lease/internal/claim/find.go", "finder.allowed storeClaim.within"),
+	some("lease/internal/claim/find.go", "storeClaim.within"),
 	some("lease/scope/operator.go", `
 		Operator.Show Operator.List Operator.Confirm Operator.Leases Operator.Release Operator.Veto edit
 	`),

@@ -126,11 +126,6 @@ func (c *storeClaim) fixedBlock(
 	if err := ns.OfLeases(first, int64(c.Nodes)); err != nil {
 		return nil, err
 	}
-	if c.Check != nil {
-		if err := c.Check(ctx, first); err != nil {
-			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %w", first, c.Name, fault.ErrVetoed, err)
-		}
-	}
 	return rs, nil
 }
 

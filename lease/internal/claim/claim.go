@@ -94,7 +94,6 @@ type storeClaim struct {
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
 	foundInstead []store.Record // what stood in its places, and the namespace; nil when that was not read
 
-	refused map[int64]error
 	taken   *TakenError // the holders, as the last scan saw them; nil without one
 	scanned time.Time   // when
 }
@@ -119,7 +118,7 @@ type hold struct {
 func OverStore(s *Setup, st store.Store) Claim { return newClaim(s, st) }
 
 func newClaim(s *Setup, st store.Store) *storeClaim {
-	return &storeClaim{Setup: s, st: st, unit: 1, who: s.World.Text(), refused: map[int64]error{}}
+	return &storeClaim{Setup: s, st: st, unit: 1, who: s.World.Text()}
 }
 
 // Forget implements [Claim].

@@ -17,11 +17,10 @@ import (
 // finder finds free blocks. Lists are hints: each block is read again, and
 // the swap decides.
 type finder struct {
-	c     *storeClaim
-	ns    scope.Namespace // with the leasable nodes narrowed to those this lease may have
-	now   int64
-	seen  map[int64]bool // blocks offered or found taken, by first node
-	check error          // what Options.Check said last
+	c    *storeClaim
+	ns   scope.Namespace // with the leasable nodes narrowed to those this lease may have
+	now  int64
+	seen map[int64]bool // blocks offered or found taken, by first node
 }
 
 const (
@@ -75,16 +74,15 @@ func (f *finder) readable() int { return min(max(most/f.c.perBlock(), 1), probed
 func (f *finder) offer(ctx context.Context, nodes []int64, ahead bool, yield func([]store.Record, error) bool) bool {
 	for {
 		blocks, err := f.free(ctx, nodes, ahead)
-		if err != nil {
+		switch {
+		case err != nil:
 			yield(nil, err)
 			return false
-		}
-		best := slices.IndexFunc(blocks, func(b []store.Record) bool { return f.allowed(ctx, b[0].Node) })
-		if best < 0 {
+		case len(blocks) == 0:
 			return true
 		}
-		f.seen[blocks[best][0].Node] = true
-		if !yield(blocks[best], nil) {
+		f.seen[blocks[0][0].Node] = true
+		if !yield(blocks[0], nil) {
 			return false
 		}
 	}
@@ -162,22 +160,6 @@ func (f *finder) free(ctx context.Context, nodes []int64, ahead bool) ([][]store
 	}
 	slices.SortStableFunc(blocks, func(a, b []store.Record) int { return f.rank(a).compare(f.rank(b)) })
 	return blocks, nil
-}
-
-// allowed asks Options.Check about a node. In a lease's life it asks no
-// more about a node that was refused.
-func (f *finder) allowed(ctx context.Context, node int64) bool {
-	c := f.c
-	err := c.refused[node]
-	if err == nil && c.Check != nil {
-		if err = c.Check(ctx, node); err != nil && ctx.Err() == nil {
-			c.refused[node] = err
-		}
-	}
-	if err != nil {
-		f.check = err
-	}
-	return err == nil
 }
 
 func (c *storeClaim) blockKeys(first int64) []store.Key {

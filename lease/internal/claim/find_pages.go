@@ -91,9 +91,7 @@ func (f *finder) listed(rs []store.Record, nodes snowfence.NodeRange, n *int) []
 	b, end := max(f.block(nodes.From+k-1), first), min(nodes.Until, first+count*k)
 	var out []ranked
 	add := func(b int64, rs []store.Record) {
-		if err := f.c.refused[b]; err != nil {
-			f.check = err
-		} else if !f.seen[b] && !slices.ContainsFunc(rs, f.unavailable) {
+		if !f.seen[b] && !slices.ContainsFunc(rs, f.unavailable) {
 			out = append(out, ranked{b, f.rank(rs)})
 		}
 	}

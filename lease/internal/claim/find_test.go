@@ -1,7 +1,6 @@
 package claim
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -135,33 +134,6 @@ func TestNodesThatAreTaken(t *testing.T) {
 		f.ns.Floor = c.floor
 		if taken := f.unavailable(c.r); taken != c.taken {
 			t.Errorf("%s: taken %t", name, taken)
-		}
-	}
-}
-
-// Options.Check is asked about each node until it refuses it. What it says
-// after the end of its context is not remembered.
-func TestCheckOfANode(t *testing.T) {
-	g, f := found(t, 0, 0)
-	if !f.allowed(t.Context(), 1) {
-		t.Error("refused without a check")
-	}
-	var answer error
-	asked := 0
-	g.c.Check = func(context.Context, int64) error { asked++; return answer }
-	if !f.allowed(t.Context(), 1) || asked != 1 || f.check != nil || len(g.c.refused) != 0 {
-		t.Errorf("allowed: asked %d times, refused %v, %v", asked, g.c.refused, f.check)
-	}
-	answer = errors.New("in use by hand")
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	if f.allowed(over, 1) || asked != 2 || len(g.c.refused) != 0 {
-		t.Errorf("after the end of its context: asked %d times, refused %v", asked, g.c.refused)
-	}
-	for range 2 {
-		f.check = nil
-		if f.allowed(t.Context(), 1) || asked != 3 || f.check == nil || len(g.c.refused) != 1 {
-			t.Errorf("refused: asked %d times, refused %v, %v", asked, g.c.refused, f.check)
 		}
 	}
 }

@@ -32,7 +32,6 @@ type guestClaim struct {
 	refused   bool            // the grant is not used, and given back before the next step
 	lost      wire.Ticket     // the last ticket, after a loss
 	lastGrant snowfence.Grant // the highest grant of its node; Until 0 when there was none
-	avoid     map[int64]bool  // nodes that Options.Check refused
 }
 
 // OverServer returns a claim over a server that holds nothing. It asks for
@@ -41,7 +40,7 @@ func OverServer(s *Setup, server wire.Server, near *int64) Claim {
 	asked := s.TTL
 	s.setTTL(cmp.Or(asked, scope.DefaultTTL))
 	s.MaxSkew = cmp.Or(s.MaxSkew, scope.DefaultTTL)
-	return &guestClaim{Setup: s, server: server, asked: asked, near: near, avoid: map[int64]bool{}}
+	return &guestClaim{Setup: s, server: server, asked: asked, near: near}
 }
 
 // Next implements [Claim].

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/snowfence/snowfence"
@@ -12,72 +11,23 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// maxRefused bounds how many nodes of a server Options.Check refuses in one
-// go.
-const maxRefused = 64
-
 func (c *guestClaim) acquire(ctx context.Context) (none snowfence.Grant, err error) {
 	if c.refused {
 		if err := c.refuse(ctx); err != nil {
 			return none, err
 		}
 	}
-	if err := c.checkFixed(ctx); err != nil {
+	g, err := c.persist(ctx)
+	if err != nil {
 		return none, err
 	}
-	for range maxRefused {
-		tried := len(c.avoid)
-		g, err := c.persist(ctx)
-		if err != nil {
-			return none, err
-		}
-		refused := c.check(ctx, g)
-		if refused == nil {
-			return g, nil
-		}
-		if err := c.refuse(ctx); err != nil {
-			return none, errors.Join(refused, err)
-		}
-		if len(c.avoid) == tried {
-			return none, refused // another node would be no better
-		}
-	}
-	return none, fmt.Errorf("lease: namespace %q: %w: the holder refused the last %d nodes", c.Name,
-		fault.ErrTaken, maxRefused)
-}
-
-// checkFixed asks Options.Check about a fixed node before it is taken from
-// anybody.
-func (c *guestClaim) checkFixed(ctx context.Context) error {
-	if c.Node == nil || c.Check == nil {
-		return nil
-	}
-	return c.vetoed(*c.Node, c.Check(ctx, *c.Node))
-}
-
-func (c *guestClaim) vetoed(node int64, why error) error {
-	if why == nil {
-		return nil
-	}
-	return fmt.Errorf("lease: node %d of namespace %q: %w: %w", node, c.Name, fault.ErrVetoed, why)
-}
-
-// check refuses a grant that the holder must not use.
-func (c *guestClaim) check(ctx context.Context, g snowfence.Grant) error {
 	if g.Node == c.lastGrant.Node && g.From < c.lastGrant.Until {
-		return fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d "+
+		err = fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d "+
 			"were granted before: its store was rolled back, and this lease waits for later ticks",
 			g.Node, c.Name, g.From, c.lastGrant.Until)
+		return none, errors.Join(err, c.refuse(ctx))
 	}
-	if c.Node == nil && c.Check != nil {
-		if err := c.Check(ctx, g.Node); err != nil {
-			if ctx.Err() == nil {
-				c.avoid[g.Node] = true
-			}
-			return c.vetoed(g.Node, err)
-		}
-	}
-	return nil
+	return g, nil
 }
 
 // maxAsked is how often a lease asks for a node in one go: the next call
@@ -100,7 +50,7 @@ func (c *guestClaim) request(ctx context.Context) (none snowfence.Grant, err err
 	r := wire.Request{
 		TTL: c.asked, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
 		Attempt: c.World.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.lastGrant.Until > 0,
-		Avoid: slices.Sorted(maps.Keys(c.avoid)), Fingerprint: c.Scheme.Fingerprint(),
+		Fingerprint: c.Scheme.Fingerprint(),
 	}
 	if c.Scheme.Layout().Bits(snowfence.FieldKey) > 0 {
 		r.Keys = c.Scheme.KeyIDs()

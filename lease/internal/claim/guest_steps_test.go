@@ -39,7 +39,7 @@ func served(t *testing.T, held bool) (*guestClaim, *clerk) {
 	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
 	n := must(Settings{Label: "me", Clock: ClockOf(nil, s), Logger: quiet}.Normal(s))
 	k := &clerk{grant: snowfence.Grant{Node: 5, From: 10, Until: 100, Nodes: 1}}
-	c := &guestClaim{Setup: NewSetup(world.Real(), "n", s, n, nil), server: k, avoid: map[int64]bool{}}
+	c := &guestClaim{Setup: NewSetup(world.Real(), "n", s, n, nil), server: k}
 	if held {
 		c.ticket, c.grant = []byte("0"), k.grant
 	}

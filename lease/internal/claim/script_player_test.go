@@ -105,7 +105,7 @@ func (c *player) twin(p *play) *player {
 		d.Claim = &twin
 	case *guestClaim:
 		twin := *claim
-		twin.Setup, twin.avoid = d.Setup, maps.Clone(claim.avoid)
+		twin.Setup = d.Setup
 		d.Claim = &twin
 	}
 	return &d
@@ -135,26 +135,12 @@ func (c *player) knows() string {
 		add(len(claim.earlier) > 0, "%d attempts in doubt", len(claim.earlier))
 		add(claim.lost != nil, "shows a lost ticket")
 		add(claim.lastGrant.Until > 0, "had %d up to %d", claim.lastGrant.Node, claim.lastGrant.Until)
-		add(len(claim.avoid) > 0, "avoids %v", slices.Sorted(maps.Keys(claim.avoid)))
 	}
 	if k := c.kept.Load(); k != nil {
 		add(true, "%s is kept up to %d", k, k.Until)
 	}
 	add(len(is) == 0, "holds nothing")
 	return strings.Join(is, "; ")
-}
-
-var errRefusing = errors.New("it is refused")
-
-// check refuses nodes.
-func (p *play) check(refused []string) func(context.Context, int64) error {
-	return func(_ context.Context, node int64) error {
-		p.say("asked about node %d", node)
-		if slices.Contains(refused, fmt.Sprint(node)) {
-			return errRefusing
-		}
-		return nil
-	}
 }
 
 // kinds are the errors that a script tells apart.
@@ -165,7 +151,6 @@ var kinds = []struct {
 	{"no answer", errSilent},
 	{"taken", fault.ErrTaken},
 	{"vetoed", fault.ErrVetoed},
-	{"refused by Check", errRefusing},
 	{"skew", fault.ErrSkew},
 	{"mismatch", fault.ErrMismatch},
 	{"invalid", fault.ErrInvalid},

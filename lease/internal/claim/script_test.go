@@ -160,16 +160,11 @@ func (p *play) enter(guest bool, name string, word []string) {
 	o := Settings{Label: name, Logger: quiet}
 	scheme := p.scheme
 	word = slices.DeleteFunc(word, func(w string) bool {
-		what, value, _ := strings.Cut(w, "=")
-		switch what {
-		case "refuses":
-			o.Check = p.check(strings.Split(value, ","))
-		case "secrets":
+		secret := strings.HasPrefix(w, "secrets=")
+		if secret {
 			scheme = p.schemeOf([]string{scheme.Layout().String(), w})
-		default:
-			return false
 		}
-		return true
+		return secret
 	})
 	p.set(&o, word)
 	o.Clock = ClockOf(func() (time.Time, time.Duration) { return p.now.Add(c.off), p.now.Sub(start) }, scheme)

@@ -21,9 +21,6 @@ func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns scope.Namespac
 	if err := Suits(ns.Name, ns.Keys, c.Scheme, r); err != nil {
 		return err
 	}
-	for _, node := range r.Avoid {
-		c.refused[node] = errAvoided
-	}
 	c.attempt, c.onlyFree = r.Attempt, r.Free
 	if r.Prefer != nil {
 		c.prefer = []int64{*r.Prefer}
@@ -43,9 +40,6 @@ func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns scope.Namespac
 	}
 	return nil
 }
-
-// errAvoided is why a node that the holder refuses is not leased.
-var errAvoided = errors.New("its holder refuses it")
 
 // Suits is an error unless the holder has the scheme of the namespace, no
 // secret that it lacks, and an attempt of its own for each call: with an

@@ -137,7 +137,6 @@ type Settings struct {
 	Label   string
 	Wait    bool
 	Create  bool
-	Check   func(ctx context.Context, node int64) error
 	Clock   *clock.Clock // by which ticks are leased
 	Logger  *slog.Logger
 }

@@ -20,15 +20,14 @@ type TakenError struct {
 	Fixed     bool                // Options.Node asked for it, and it has a holder that must not lose it
 	Block     int                 // how many contiguous nodes were asked for
 	Held      int64               // nodes that have a holder
-	Refused   int64               // nodes that are vetoed, or that Options.Check refused
-	Holders   string              // for people: the labels that hold most, at most five; a server may hide them
-	NextFree  time.Duration       // until the next lease ends if it is not renewed; 0 when not known
+	Vetoed    int64
+	Holders   string        // for people: the labels that hold most, at most five; a server may hide them
+	NextFree  time.Duration // until the next lease ends if it is not renewed; 0 when not known
 
 	same     bool      // the holder of the fixed node has this lease's label
 	guarded  bool      // by Options.Guard
 	narrowed bool      // by Options.Within
 	until    time.Time // of the fixed node
-	cause    error     // what Options.Check said last; may be nil
 }
 
 func (e *TakenError) Error() string {
@@ -62,30 +61,22 @@ func (e *TakenError) Error() string {
 	if e.Holders != "" {
 		b.WriteString(" by " + e.Holders)
 	}
-	if e.Refused > 0 {
-		fmt.Fprintf(&b, ", %d are refused", e.Refused)
+	if e.Vetoed > 0 {
+		fmt.Fprintf(&b, ", %d are vetoed", e.Vetoed)
 	}
 	if e.NextFree > 0 {
 		fmt.Fprintf(&b, "; the next one is free in %v if it is not renewed", e.NextFree.Round(time.Millisecond))
 	}
-	if e.Held == 0 && e.Refused > 0 && e.NextFree == 0 && e.cause == nil { // waiting does not help
+	if e.Held == 0 && e.Vetoed > 0 && e.NextFree == 0 { // waiting does not help
 		b.WriteString(": end a veto, or " + more)
 	} else {
 		b.WriteString(": wait (Options.Wait), stop a holder, or " + more)
 	}
-	if e.cause != nil {
-		fmt.Fprintf(&b, " (%v)", e.cause)
-	}
 	return b.String()
 }
 
-// Unwrap returns [fault.ErrTaken], and what Options.Check said last.
-func (e *TakenError) Unwrap() []error {
-	if e.cause == nil {
-		return []error{fault.ErrTaken}
-	}
-	return []error{fault.ErrTaken, e.cause}
-}
+// Unwrap returns [fault.ErrTaken].
+func (e *TakenError) Unwrap() error { return fault.ErrTaken }
 
 // maxLabels is how many labels a TakenError names.
 const maxLabels = 5
@@ -99,7 +90,6 @@ type tally struct {
 
 func (t *tally) count(f *finder, r store.Record) {
 	switch {
-	case f.c.refused[r.Node] != nil: // counted apart
 	case r.Veto != "":
 		t.vetoed += f.c.unit
 	case r.Held(f.now) && r.Generation >= f.ns.Since:
@@ -117,8 +107,8 @@ func (t *tally) count(f *finder, r store.Record) {
 func (t *tally) error(f *finder) *TakenError {
 	c := f.c
 	e := &TakenError{
-		Nodes: f.ns.Nodes, Block: c.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused))*c.unit,
-		Namespace: c.Name, narrowed: c.Within != snowfence.NodeRange{}, cause: f.check,
+		Nodes: f.ns.Nodes, Block: c.Nodes, Held: t.held, Vetoed: t.vetoed,
+		Namespace: c.Name, narrowed: c.Within != snowfence.NodeRange{},
 	}
 	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.labels[b], t.labels[a]), cmp.Compare(a, b))
