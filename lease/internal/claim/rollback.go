@@ -113,15 +113,13 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 		if errors.Is(err, fault.ErrNoNamespace) && c.Create { // not a deleted one
 			ns, err = scope.Namespaces(c.st).Create(ctx, c.Name, c.Scheme, c.creation())
 		}
-		if errors.Is(err, fault.ErrNoNamespace) && c.proven {
-			_, told := c.changeIdentity(ctx, c.identity)
-			return errors.Join(err, told)
+		if err == nil {
+			err = ns.Usable(c.Scheme)
+		} else if !errors.Is(err, fault.ErrNoNamespace) && !errors.Is(err, store.ErrMoved) {
+			return err
 		}
 		if err != nil {
-			return err
-		}
-		if err := ns.Usable(c.Scheme); err != nil {
-			return err
+			return errors.Join(err, c.tellLoss(ctx, ns))
 		}
 		id := c.last.Identity
 		same, err := ns.Identify(id)
@@ -156,6 +154,21 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 			return err
 		}
 	}
+}
+
+// tellLoss tells other holders that the store lost writes, where this one
+// cannot raise the floor: the namespace is gone, moved or of another
+// layout.
+func (c *storeClaim) tellLoss(ctx context.Context, ns scope.Namespace) error {
+	was := c.identity
+	if same, _ := store.Compare(c.last.Identity, ns.Identity); was == "" && same { // nobody else told it
+		was = c.last.Identity
+	}
+	if !c.proven || was == "" {
+		return nil
+	}
+	_, err := c.changeIdentity(ctx, was)
+	return err
 }
 
 // changeIdentity gives a store that lost writes another identity, and
