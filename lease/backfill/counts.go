@@ -160,10 +160,10 @@ func (b *Backfill) readCounts(
 	if err != nil {
 		return fail(err)
 	}
-	if err := ns.Usable(b.scheme); err != nil {
+	if err := b.compare(ctx, seen, ns, rs[max(last, 0)], a.Identity); err != nil {
 		return fail(err)
 	}
-	if err := b.compare(ctx, seen, ns, rs[max(last, 0)], a.Identity); err != nil {
+	if err := ns.Usable(b.scheme); err != nil { // an older store may have another layout
 		return fail(err)
 	}
 	if err := ns.Fills(b.scheme, b.node, a.Identity); err != nil {

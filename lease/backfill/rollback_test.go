@@ -35,6 +35,35 @@ func TestPastDuringAChange(t *testing.T) {
 	}
 }
 
+// A store is rolled back to when the namespace had another layout, or was
+// deleted.
+func TestPastOfAnOlderStoreWithoutTheLayout(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		p := newPast(t, pastLayout, 0)
+		before, at := p.s, pastNow.Add(-time.Hour)
+		if deleted {
+			must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
+		}
+		backup := p.st.backup()
+		if deleted {
+			must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
+		} else {
+			p.s = schemeOf(t, "time=41,node=11,seq=11,first=1,epoch=2025-01-01")
+			must(scope.Namespaces(p.st).Change(p.ctx, "n", p.s, nil))
+		}
+		b := p.open(3)
+		p.id(b, at)
+		p.st.restore(backup, "one:-")
+		p.refused(b, at, backfill.ErrRolledBack, "")
+		if p.s = before; deleted {
+			must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
+		}
+		if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 3); !errors.Is(err, backfill.ErrRolledBack) {
+			t.Errorf("deleted %t: another one: %v", deleted, err)
+		}
+	}
+}
+
 // A count that another server wrote than the one that answers after it is
 // not used.
 func TestPastOfTwoServers(t *testing.T) {
