@@ -76,10 +76,7 @@ func (c change) apply(ctx context.Context, st store.Store, name string) (Namespa
 			}
 			return c.relayout(ctx, st, name, now)
 		}
-		next := ns
-		if err = next.limit(c.NamespaceOptions, now); err == nil {
-			next, err = c.renode(next, now)
-		}
+		next, err := c.renode(ns, now)
 		if err != nil || next.Nodes == ns.Nodes && next.MaxTTL == ns.MaxTTL && next.MaxSkew == ns.MaxSkew {
 			return next, err
 		}

@@ -126,9 +126,6 @@ func (c change) reunit(ns Namespace, floor int64, id string, now time.Time) (Nam
 		ns.Identity = id
 		ns.rolledBack(now)
 	}
-	if err := ns.limit(c.NamespaceOptions, now); err != nil {
-		return Namespace{}, err
-	}
 	return c.renode(ns, now)
 }
 
@@ -181,14 +178,18 @@ func (c change) nodes(ns Namespace, old, to snowfence.Layout) (snowfence.NodeRan
 	return c.Nodes, nil
 }
 
-// renode returns the namespace with the nodes of a change and its present
-// layout.
+// renode returns the namespace with the limits and the nodes of a change,
+// and its present layout.
 func (c change) renode(ns Namespace, now time.Time) (Namespace, error) {
-	layout, next, err := ns.Layout, ns, error(nil)
-	if next.Nodes, err = c.nodes(ns, layout, layout); err != nil {
-		return Namespace{}, err
+	layout, next := ns.Layout, ns
+	err := next.limit(c.NamespaceOptions, now)
+	if err == nil {
+		next.Nodes, err = c.nodes(ns, layout, layout)
 	}
-	if err := next.inUnits(); err != nil {
+	if err == nil {
+		err = next.inUnits()
+	}
+	if err != nil {
 		return Namespace{}, err
 	}
 	fewer := next.Nodes.From > ns.Nodes.From || next.Nodes.Until < ns.Nodes.Until

@@ -77,7 +77,7 @@ func TestChangeThatWasInterrupted(t *testing.T) {
 		ends   bool
 	}{
 		"nodes":              {nodes(0, 5), false},
-		"the layout it had":  {change{scheme: holding(t).scheme(withRollback)}, true},
+		"the layout it had":  {change{holding(t).scheme(withRollback), NamespaceOptions{MaxTTL: time.Hour}}, true},
 		"the layout to come": {change{holding(t).scheme(wider), NamespaceOptions{Force: true}}, true},
 	} {
 		g := holding(t)
@@ -85,6 +85,9 @@ func TestChangeThatWasInterrupted(t *testing.T) {
 		before := g.namespace()
 		_, err := g.apply(c.change)
 		ns := g.namespace()
+		if (ns.MaxTTL == time.Hour) != (c.change.MaxTTL != 0) {
+			t.Errorf("%s: the longest ttl is %v", name, ns.MaxTTL)
+		}
 		if (err == nil) != c.ends || (ns.State == Active) != c.ends || ns.Generation > before.Generation != c.ends {
 			t.Errorf("%s: %+v, %v", name, ns, err)
 		}

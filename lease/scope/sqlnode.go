@@ -69,8 +69,8 @@ func (op Operator) RecordFunctions(
 	if again { // the database may be a new one, in place of one that is gone
 		after = max(after, l.TickOf(now.Add(recorded.Functions.Lead+sqlSkew))+1)
 	}
-	if !l.Equal(ns.Layout) {
-		return recorded, after, nil
+	if !l.Equal(ns.Layout) { // a lease of the node may go on, and its record may be gone
+		return recorded, max(after, ns.above(l, now)), nil
 	}
 	// A holder that took the node before it was recorded is in its record
 	// now, and evicted.
@@ -186,9 +186,9 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	}
 	ns, err = editNamespace(ctx, op.st, namespace, func(ns *Namespace, _ answer.Answer) (bool, error) {
 		now, had := ns.functionsAt(node)
-		if ns.State != Active || !had || now.Functions.Printed != q.Functions.Printed {
-			return false, fault.Refusedf("lease: node %d of namespace %q was changed at the same time: try again", node,
-				namespace)
+		if ns.State != Active || !had || now.Functions.Printed != q.Functions.Printed ||
+			q.Layout.Equal(ns.Layout) != present {
+			return false, changedMeanwhile(namespace, node)
 		}
 		ns.each(func(r Region) []Region {
 			if !r.functionsOf(node) {
@@ -210,6 +210,10 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	return q, err
 }
 
+func changedMeanwhile(namespace string, node int64) error {
+	return fault.Refusedf("lease: node %d of namespace %q was changed at the same time: try again", node, namespace)
+}
+
 // raiseRetired raises the floor of a node above the IDs that its functions
 // made.
 func raiseRetired(ctx context.Context, st store.Store, namespace string, q Region) error {
@@ -218,6 +222,9 @@ func raiseRetired(ctx context.Context, st store.Store, namespace string, q Regio
 		return err // it also makes the record, if there is none
 	}
 	_, err := edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
+		if !q.Layout.Equal(ns.Layout) {
+			return r, changedMeanwhile(namespace, node)
+		}
 		if r.Generation < ns.Since { // ticks of another layout
 			r.Generation, r.Until, r.From = ns.Generation, ns.Floor, ns.Floor
 		}

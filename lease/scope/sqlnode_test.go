@@ -231,6 +231,14 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 		if least := s.Layout().TickOf(time.Now().Add(39 * time.Second)); err != nil || after < least {
 			t.Errorf("IDs begin after %d, want %d at least: %v", after, least, err)
 		}
+		// So do they when they are printed again under another layout.
+		o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}, Unused: time.Now()}
+		aligned := newScheme(t, strings.Replace(sqlSpec, "node=3,seq=2", "node=2,seq=3", 1))
+		must(scope.Namespaces(st).Change(t.Context(), "default", aligned, o))
+		_, after, err = scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop, true)
+		if least := s.Layout().TickOf(time.Now().Add(39 * time.Second)); err != nil || after < least {
+			t.Errorf("IDs begin again after %d, want %d at least: %v", after, least, err)
+		}
 	})
 }
 
@@ -302,6 +310,27 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		}
 		if _, err := scope.Namespaces(st).Delete(ctx, "default"); err != nil {
 			t.Errorf("the end of the namespace then: %v", err)
+		}
+	})
+}
+
+// Ticks of a layout came into a record of the next one.
+func TestRetiredDuringAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, _ := sqlStage(t)
+		recordSQL(t, st, 6)
+		time.Sleep(time.Minute)
+		reads, next := &afterRead{Store: st}, newScheme(t, "time=40,node=12,seq=10,epoch=1999-01-01T00:00:00Z,tick=1s")
+		reads.do = func() {
+			o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}, Unused: time.Now()}
+			must(scope.Namespaces(st).Change(t.Context(), "default", next, o))
+		}
+		_, err := scope.Namespaces(reads).RetireFunctions(t.Context(), "default", 6)
+		refused(t, "a layout that was changed meanwhile", err, "try again")
+		must(scope.Namespaces(st).RetireFunctions(t.Context(), "default", 6))
+		r := got(st.Get(t.Context(), []store.Key{{Namespace: "default", Node: 6}}))[0]
+		if until := next.Layout().TimeOf(r.Until); until.After(time.Now().Add(time.Hour)) {
+			t.Errorf("the node is used up to %v", until)
 		}
 	})
 }
