@@ -69,7 +69,8 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 
 // NoteOthers records that a namespace came from snow-drift, or has IDs made
 // by hand with reserved numbers. From then on the proof of each change of
-// layout includes these numbers, and a backfill may use only the number 0.
+// layout includes these numbers, from the start of the new layout on, and a
+// backfill may use only the number 0.
 func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace, _ answer.Answer) (bool, error) {
 		switch {
