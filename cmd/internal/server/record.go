@@ -94,7 +94,13 @@ func (a *announcer) writeRecord(ctx context.Context, data string) error {
 }
 
 // keepRecord remembers a record that the store acknowledged.
+//
+// Invariant: no record is forgotten without a look at its place after the
+// next write, which may have gone over an older one.
 func (a *announcer) keepRecord(ctx context.Context, r store.Record) error {
+	if err := a.servers.core.checkRecord(ctx); err != nil {
+		return err
+	}
 	id, err := store.Identity(ctx, a.servers.core.store, store.Servers)
 	if err != nil {
 		return fmt.Errorf("reading the store's identity: %w", err)

@@ -73,6 +73,30 @@ func TestRecordIsAWitness(t *testing.T) {
 	}
 }
 
+// A store was rolled back between a server's look at its record and its
+// next write, which went over the older one.
+func TestRecordOverAnOlderOne(t *testing.T) {
+	st := &script{Store: store.NewMemory()}
+	s := New(st, Options{Label: "a"})
+	a := &announcer{servers: s.Servers}
+	beat := func() {
+		a.next = time.Time{}
+		a.writeIfDue(t.Context())
+	}
+	beat()
+	first := s.lastWrite.Load().record
+	beat()
+	before, _ := store.Identity(t.Context(), st, "")
+	st.begin = func([]store.Write) {
+		st.begin = nil
+		putBack(t, st.Store, first)
+	}
+	beat()
+	if after, _ := store.Identity(t.Context(), st, ""); after == before {
+		t.Errorf("the store is still %q", after)
+	}
+}
+
 // A server whose store was rolled back since its last heartbeat looks
 // before it hands out a node: what it grants begins above what the store
 // has forgotten.
