@@ -132,8 +132,8 @@ func (s *Leases) NodesWith(ctx context.Context, namespace string, parts map[stri
 	return r, err
 }
 
-// Renew renews a lease. An ended one counts as a new one, for the limit of
-// the token that its label names.
+// Renew renews a lease. An ended sublease counts as a new one, for the
+// limit of the token that its label names.
 func (s *Leases) Renew(
 	ctx context.Context, id *Identity, l wire.Lease, attempt string, earlier ...string,
 ) (wire.Lease, *Space, error) {
@@ -150,7 +150,7 @@ func (s *Leases) Renew(
 		return sp.lessor.Renew(ctx, l.Ticket, attempt, earlier)
 	})
 	s.countRenewal(l, err)
-	if err == nil && sp.layout.TickOf(s.core.now()) >= l.Grant.Until {
+	if err == nil && l.Lessor != "" && sp.layout.TickOf(s.core.now()) >= l.Grant.Until {
 		err = s.keepLate(ctx, id, limit, sp, next)
 	}
 	return next, sp, err

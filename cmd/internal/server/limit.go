@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -12,18 +14,21 @@ import (
 // clients can use at a time. Labels of nodes begin with the token's name,
 // so the store has the users of nodes, and no server remembers them.
 //
-// The rule: a request that writes a node that was not held counts in the
-// store afterwards, and takes the node back if that is too many. No client
-// gets a grant before the count. Of all kept grants, the last write counted
-// all others, so they are never more than the limit, however many servers
-// there are. Renewals in time count nothing.
+// The rule: a request that takes a node counts in the store afterwards, and
+// takes the node back if that is too many. No client gets a grant before
+// the count. A node whose lease has ended counts while it has its holder,
+// which may still renew: the request evicts such holders to make room. Of
+// all kept grants, the last write counted all others, so they are never
+// more than the limit, however many servers there are and whatever their
+// clocks say. Renewals count nothing.
 //
 // Servers that take the last free place at the same time may both take it
 // back: the caller asks again. A grant is kept without a count only if its
 // server dies, or its store fails, in between.
 //
-// Subleases are not in the store. Each server counts its own, so the limit
-// holds for each server.
+// Subleases are not in the store. Each server counts its own, apart from
+// leases of the store and by its clock, so the limit holds for each server.
+// A sublease that had ended counts again when it is renewed.
 
 // labelOf is the label of a node that a caller without the verb manage
 // holds.
@@ -82,7 +87,7 @@ func (s *Leases) checkRoom(ctx context.Context, id *Identity, limit int, namespa
 	default:
 		return nil
 	}
-	held, err := s.nodesOf(ctx, id, namespace)
+	held, _, err := s.nodesOf(ctx, id, namespace)
 	if err != nil {
 		return err
 	}
@@ -100,25 +105,34 @@ func (s *Leases) checkRoom(ctx context.Context, id *Identity, limit int, namespa
 
 // nodesOf returns the nodes of a namespace that only clients of a caller
 // can use now. A node that was given back counts until the used part of its
-// grant has passed.
-func (s *Leases) nodesOf(ctx context.Context, id *Identity, namespace string) (map[int64]bool, error) {
+// grant has passed. The lease of each ended node, by its first one, has
+// ended, and its holder may renew it.
+func (s *Leases) nodesOf(
+	ctx context.Context, id *Identity, namespace string,
+) (nodes map[int64]bool, ended []int64, err error) {
 	v, err := s.views.Read(ctx, namespace)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	nodes, now := map[int64]bool{}, v.Layout.TickOf(v.From)
 	for i := range v.Leases {
 		l := &v.Leases[i]
-		if l.From < l.Until && l.Until > now && id.ownsLabel(l.Label) {
-			for node := l.Node; node < v.End(l); node++ {
+		if l.From >= l.Until || !id.ownsLabel(l.Label) {
+			continue
+		}
+		for node := l.Node; node < v.End(l); node++ {
+			switch {
+			case l.Until > now:
 				nodes[node] = true
+			case l.Holder != "":
+				ended = append(ended, l.Node)
 			}
 		}
 	}
-	return nodes, nil
+	return nodes, ended, nil
 }
 
-// keepLate is keepWithin for a ticket that had ended when it was renewed.
+// keepLate is keepWithin for a sublease that had ended when it was renewed.
 // It counts for the token that its label names. The server knows the limit
 // of the caller alone, so the ticket of another token stays ended; a
 // manager of the namespace could free its nodes anyway.
@@ -168,9 +182,20 @@ func (s *Leases) checkHeld(ctx context.Context, id *Identity, limit int, sp *Spa
 		}
 		return nil
 	}
-	held, err := s.nodesOf(ctx, id, namespace)
-	if err == nil && len(held) > limit {
-		err = id.beyondLimit(limit, namespace)
+	for {
+		held, ended, err := s.nodesOf(ctx, id, namespace)
+		switch {
+		case err != nil:
+			return err
+		case len(held) > limit:
+			return id.beyondLimit(limit, namespace)
+		case len(held)+len(ended) <= limit:
+			return nil
+		}
+		for _, node := range slices.Compact(ended[:len(held)+len(ended)-limit]) {
+			if _, err := scope.Namespaces(s.core.store).Release(ctx, namespace, node); err != nil {
+				return err
+			}
+		}
 	}
-	return err
 }
