@@ -130,9 +130,12 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 		return m, fmt.Errorf("%s has records of its own under this name, and nothing was changed: take an empty store",
 			to.Name)
 	}
+	backup := "has older data again, stop its programs, restore a backup from after the move"
+	if m.was.Into != "" { // the source was never told that it is complete
+		backup = "lost its part, stop all programs, restore a backup of " + from.Name + " from before the move"
+	}
 	return m, fmt.Errorf("it was moved from %s to %s, and %s does not have it: name the store that it was moved to; "+
-		"if that store has older data again, stop its programs, restore a backup from after the move, and run "+
-		"snowfence store restored before one starts", from.Name, m.was.To, to.Name)
+		"if that store %s, and run snowfence store restored before one starts", from.Name, m.was.To, to.Name, backup)
 }
 
 // mark writes the mark next into the head of the source. Takes of a

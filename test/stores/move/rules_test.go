@@ -102,6 +102,10 @@ func TestMoveRefused(t *testing.T) {
 			must(t, scope.Move(t.Context(), "orders", from, to))
 			put(t, to, waits)
 		}, "restore a backup from after the move, and run snowfence store restored before one starts"},
+		"the target lost its part of it": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			lost := store.Place{Store: store.NewMemory(), Name: "TO"}
+			interrupted(t, scope.Move(t.Context(), "orders", from, mortalPlace(lost, &death{at: 2})))
+		}, "restore a backup of FROM from before the move, and run snowfence store restored before one starts"},
 		"the source waits for its data": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			must(t, moveAll(t.Context(), from, third))
 			interrupted(t, scope.Move(t.Context(), "orders", third, mortalPlace(from, &death{at: 2})))
