@@ -117,6 +117,13 @@ func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) 
 func (l *Lessor) subletNode(
 	ctx context.Context, namespace string, r wire.Request,
 ) (none wire.Lease, seen int, err error) {
+	if len(r.Earlier) > 0 && !r.Known { // an earlier attempt may have a node of any unit
+		first := r
+		first.Known = true
+		if a, seen, err := l.subletNode(ctx, namespace, first); err == nil {
+			return a, seen, nil
+		}
+	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if l.ended {

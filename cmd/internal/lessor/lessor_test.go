@@ -336,6 +336,23 @@ func TestUnitsThatCannotBeLeased(t *testing.T) {
 	})
 }
 
+// A lost answer took a second node, where another unit had room.
+func TestEarlierAttemptOfAnotherUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		defer r.Close(t.Context())
+		lost := wire.Request{Attempt: rand.Text()}
+		first := must(r.Acquire(t.Context(), "n", lost))
+		for range 8 {
+			must(r.take("x"))
+		}
+		again := wire.Request{Attempt: rand.Text(), Earlier: []string{lost.Attempt}}
+		if a := must(r.Acquire(t.Context(), "n", again)); a.Grant.Node != first.Grant.Node {
+			t.Errorf("node %d, after node %d", a.Grant.Node, first.Grant.Node)
+		}
+	})
+}
+
 // A grant that begins later is no reason to lease all units.
 func TestUnitsThatBeginLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
