@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -30,7 +31,7 @@ func (r leases) Acquire(ctx context.Context, m *pb.AcquireRequest) (*pb.Lease, e
 	if m.FirstNode != nil || m.LastNode != nil {
 		want.Within = snowfence.NodeRange{From: m.GetFirstNode(), Until: math.MaxInt64}
 		if m.LastNode != nil && *m.LastNode < math.MaxInt64 {
-			want.Within.Until = *m.LastNode + 1
+			want.Within.Until = cmp.Or(*m.LastNode+1, -1) // 0 to 0 would be any node
 		}
 	}
 	if len(m.Within) > 0 {

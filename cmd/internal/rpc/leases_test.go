@@ -27,6 +27,8 @@ func TestLeases(t *testing.T) {
 	w.wants("no label", err, connect.CodeInvalidArgument, "invalid")
 	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "\x1b[2Jgone"}))
 	w.wants("a label that commands terminals", err, connect.CodeInvalidArgument, "invalid")
+	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", LastNode: proto.Int64(-1)}))
+	w.wants("a range without a node", err, connect.CodeInvalidArgument, "invalid")
 	a := must(c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me"})))
 	first := a.Msg
 	if first.Nodes != 1 || first.From >= first.Until || first.RenewAfter.AsDuration() != 5*time.Second ||
