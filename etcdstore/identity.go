@@ -28,6 +28,7 @@ type seen struct {
 	cluster    uint64
 	id         idVersion // of the id key
 	revision   int64     // highest revision of the cluster that was seen
+	change     int64     // latest change of the id key that was seen
 	rolledBack bool      // the revision fell: the id has to be changed
 }
 
@@ -104,7 +105,10 @@ func (s *Store) readySight(ctx context.Context) (seen, error) {
 	resp, err := s.kv.Txn(ctx).Then(get).Commit()
 	if err == nil {
 		found := idVersionOf(resp.Responses[0].GetResponseRange())
-		back := now.rolledBack && found == now.id || slices.Contains(s.past, found)
+		// Only a later change shows that another process saw the fall. A
+		// program that only looks takes any other id.
+		fell := now.rolledBack || now.cluster == resp.Header.ClusterId && resp.Header.Revision < now.revision
+		back := fell && (found == now.id || !s.looks && found.change <= now.change) || slices.Contains(s.past, found)
 		switch {
 		case s.looks && (found == idVersion{} || back):
 			return seen{}, fmt.Errorf("etcdstore: the keys below %q were never used, or they were rolled back: %w",
@@ -133,7 +137,8 @@ func (s *Store) readySight(ctx context.Context) (seen, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = seen{ready: true, cluster: resp.Header.ClusterId, id: id, revision: resp.Header.Revision}
+	h := resp.Header
+	s.seen = seen{ready: true, cluster: h.ClusterId, id: id, revision: h.Revision, change: id.change}
 	return s.seen, nil
 }
 
@@ -199,6 +204,7 @@ func (s *Store) checkAnswer(before seen, h *pb.ResponseHeader, id idVersion) err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := &s.seen
+	same := now.cluster == before.cluster && now.id == before.id // no other call asked for the id since
 	var err error
 	switch {
 	case h.ClusterId != before.cluster:
@@ -207,17 +213,17 @@ func (s *Store) checkAnswer(before seen, h *pb.ResponseHeader, id idVersion) err
 	case h.Revision < before.revision:
 		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was rolled back",
 			before.revision, h.Revision)
-		now.rolledBack = now.rolledBack || now.id == before.id
-	case id != before.id:
-		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or restored: this counts as another store",
-			s.keys.idKey())
+		now.rolledBack = now.rolledBack || same
 	default:
-		now.revision = max(now.revision, h.Revision)
-		return nil
+		if same {
+			now.revision, now.change = max(now.revision, h.Revision), max(now.change, id.change)
+		}
+		if id != before.id {
+			err = fmt.Errorf("etcdstore: the key %q was changed, deleted or restored: this counts as another store",
+				s.keys.idKey())
+		}
 	}
-	if now.cluster == before.cluster && now.id == before.id {
-		now.ready = false // unless another call did it
-	}
+	now.ready = now.ready && (err == nil || !same)
 	return err
 }
 
