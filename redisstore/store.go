@@ -174,19 +174,22 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		return err
 	}
 	names = append(names, listName) // which has the identity of the whole store
-	ids, found := make([]string, len(names)), false
+	ids, given := make([]string, len(names)), -1
 	for i, name := range names {
 		a, err := s.runRead(ctx, name, "get", store.NodeText(0))
 		if err != nil {
 			return err
 		}
-		ids[i], found = a.id, found || "redis:"+a.id == identity
+		if ids[i] = a.id; "redis:"+a.id == identity {
+			given = i
+		}
 	}
-	if !found {
+	if given < 0 {
 		return nil // it has another one already
 	}
-	for i, name := range names {
-		if _, err := s.runRepeatable(ctx, suspectScript, name, ids[i]); err != nil {
+	for i := range names { // the given one comes last: with it, a call after an error begins again
+		i = (given + 1 + i) % len(names)
+		if _, err := s.runRepeatable(ctx, suspectScript, names[i], ids[i]); err != nil {
 			return err
 		}
 	}
