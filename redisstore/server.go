@@ -97,8 +97,11 @@ func (s *Store) checkServer(ctx context.Context, namespace, run string) error {
 // inspectServer asks the server of a namespace for its settings, and
 // refuses a server that evicts.
 func (s *Store) inspectServer(ctx context.Context, namespace string) (v Server, err error) {
-	c, release := s.client.Dedicate()
-	defer release()
+	c, err := s.dedicate(ctx)
+	if err != nil {
+		return v, err
+	}
+	defer c.release()
 	a, err := parse(s.sendCommands(ctx, c, func(known bool) []rueidis.Completed {
 		return []rueidis.Completed{s.buildCall(readScript, known, namespace, []string{"server"})}
 	})[0])

@@ -69,6 +69,7 @@ type Store struct {
 	opts   Options
 
 	calls atomic.Uint64 // calls of a script, numbered before they are sent
+	waits chan struct{} // has a value for each wait for a connection
 
 	mu      sync.Mutex
 	seen    map[string]seen     // by namespace
@@ -104,7 +105,7 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 			"for ever)", opts.Timeout)
 	}
 	return &Store{
-		client: c, opts: opts,
+		client: c, opts: opts, waits: make(chan struct{}, 16),
 		seen: map[string]seen{}, names: map[string]string{}, servers: map[string]*checked{},
 	}, nil
 }
@@ -200,6 +201,40 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 func limit(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	return undated{ctx}, cancel
+}
+
+// dedicated is a connection that no other call uses.
+type dedicated struct {
+	rueidis.DedicatedClient
+	release func()
+}
+
+// dedicate takes such a connection. rueidis waits for one without a limit.
+func (s *Store) dedicate(ctx context.Context) (dedicated, error) {
+	ctx, cancel := limit(ctx, answerTimeout)
+	defer cancel()
+	got := make(chan dedicated)
+	wait := func() {
+		c, release := s.client.Dedicate()
+		<-s.waits
+		select {
+		case got <- dedicated{c, release}:
+		case <-ctx.Done():
+			release()
+		}
+	}
+	select {
+	case s.waits <- struct{}{}: // so that few waits outlive their calls
+		go wait()
+	case <-ctx.Done():
+	}
+	select {
+	case c := <-got:
+		return c, nil
+	case <-ctx.Done():
+		return dedicated{}, fmt.Errorf("no connection for this call alone: the server is not reached, or blocking "+
+			"commands have all connections of the client (BlockingPoolSize): %w", ctx.Err())
+	}
 }
 
 // explainError says where an error comes from and what to do about it.

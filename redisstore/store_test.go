@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -92,6 +95,47 @@ func TestSuspectFailsInTheMiddle(t *testing.T) {
 			}
 		}
 	}
+}
+
+// busy is a client whose dedicated connections are in use.
+type busy struct {
+	rueidis.Client
+	free            chan struct{}
+	asked, released atomic.Int64
+}
+
+func (b *busy) Dedicate() (rueidis.DedicatedClient, func()) {
+	b.asked.Add(1)
+	<-b.free
+	return nil, func() { b.released.Add(1) }
+}
+
+// TestDedicatedConnectionsInUse ends calls with an error, and gives back
+// all connections that come too late.
+func TestDedicatedConnectionsInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &busy{free: make(chan struct{})}
+		st := must(New(b, &Options{Replicas: 1}))
+		for range 20 {
+			_, err := st.Server(t.Context(), "a")
+			results, _ := st.commitCommands(t.Context(), "a", func(bool) []rueidis.Completed {
+				return make([]rueidis.Completed, 2)
+			})
+			for _, err := range []error{err, results[0].Error(), results[1].Error()} {
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+			}
+		}
+		if n := b.asked.Load(); n > 16 {
+			t.Errorf("%d calls wait", n)
+		}
+		close(b.free)
+		synctest.Wait()
+		if asked, released := b.asked.Load(), b.released.Load(); asked != released {
+			t.Errorf("%d of %d connections came back", released, asked)
+		}
+	})
 }
 
 func must[T any](v T, err error) T {

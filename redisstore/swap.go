@@ -158,8 +158,11 @@ func (s *Store) commitCommands(ctx context.Context, namespace string, build func
 	if s.opts.Replicas == 0 && !aof {
 		return s.sendCommands(ctx, s.client, build), nil
 	}
-	c, release := s.client.Dedicate()
-	defer release()
+	c, err := s.dedicate(ctx)
+	if err != nil { // nothing was sent
+		return slices.Repeat([]rueidis.RedisResult{rueidis.NewErrorResult(err)}, len(build(true))), nil
+	}
+	defer c.release()
 	results := s.sendCommands(ctx, c, build)
 	for _, r := range results {
 		if r.NonRedisError() != nil {
