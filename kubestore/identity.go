@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -39,10 +38,9 @@ func (s *Store) readIdentity(ctx context.Context) (string, time.Time, error) {
 					"program write first: %w", idName, store.ErrReadOnly)
 			}
 			o, err = s.newIdentity(ctx, o)
-			if is(err, http.StatusConflict) {
-				continue // another program was faster
-			}
-			if err != nil {
+			if again, err := pause(ctx, err); again {
+				continue
+			} else if err != nil {
 				return "", now, err
 			}
 		}
@@ -102,14 +100,16 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	if s.looks {
 		return fmt.Errorf("kubestore: %w", store.ErrReadOnly)
 	}
-	o, _, err := s.api.getObject(ctx, idName)
-	if err != nil || o == nil || o.identity() != identity {
-		return err
+	for {
+		o, _, err := s.api.getObject(ctx, idName)
+		if err != nil || o == nil || o.identity() != identity {
+			return err
+		}
+		_, err = s.newIdentity(ctx, o)
+		if again, err := pause(ctx, err); !again {
+			return err
+		}
 	}
-	if _, err = s.newIdentity(ctx, o); is(err, http.StatusConflict) {
-		return nil // another program was faster
-	}
-	return err
 }
 
 // identity is the text of the object with the identity.

@@ -210,13 +210,17 @@ func (s *Store) Swap(
 	return errs, nil, told
 }
 
-// pause lets other writers of the same object finish.
-func pause(ctx context.Context) error {
+// pause reports whether to read the object and try again, because of a
+// conflict. Before that, other writers of it have time to finish.
+func pause(ctx context.Context, err error) (again bool, _ error) {
+	if !is(err, http.StatusConflict) {
+		return false, err
+	}
 	select {
 	case <-time.After(10*time.Millisecond + rand.N(90*time.Millisecond)):
-		return nil
+		return true, nil
 	case <-ctx.Done():
-		return fmt.Errorf("kubestore: %w", ctx.Err())
+		return false, fmt.Errorf("kubestore: %w", ctx.Err())
 	}
 }
 
@@ -239,13 +243,9 @@ func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 		o.Metadata.UID, o.Metadata.ResourceVersion = old.Metadata.UID, old.Metadata.ResourceVersion
 		before := s.highestVersion()
 		written, err := s.api.putObject(ctx, o)
-		if is(err, http.StatusConflict) {
-			if err := pause(ctx); err != nil {
-				return err
-			}
+		if again, err := pause(ctx, err); again {
 			continue
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
 		return s.noteVersion(before, written.Metadata.ResourceVersion)

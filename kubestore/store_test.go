@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -78,6 +79,7 @@ func TestConflicts(t *testing.T) {
 func TestPausesBetweenConflicts(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
+	before := identity(t, st)
 	noError(t, swap(t, st, "", record("a")))
 	writes := 0
 	s.during(func(r *http.Request) bool {
@@ -85,33 +87,46 @@ func TestPausesBetweenConflicts(t *testing.T) {
 			writes++
 		}
 		return r.Method == http.MethodPut
-	}, func(o *object) { o.Metadata.Labels["seen-by"] = strconv.Itoa(writes) })
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	_, err := store.Put(ctx, st, store.Write{Old: "a", New: record("b")})
-	s.set(func() {
-		if !errors.Is(err, context.DeadlineExceeded) || writes > 50 {
-			t.Errorf("%d writes: %v", writes, err)
-		}
-	})
+	}, func(o *object) { o.Metadata.Labels = map[string]string{"seen-by": strconv.Itoa(writes)} })
+	for name, call := range map[string]func(ctx context.Context) error{
+		"a swap": func(ctx context.Context) error {
+			_, err := store.Put(ctx, st, store.Write{Old: "a", New: record("b")})
+			return err
+		},
+		"Suspect": func(ctx context.Context) error { return st.Suspect(ctx, before) },
+		"a read after a restore": func(ctx context.Context) error {
+			st.back = true
+			_, err := store.Identity(ctx, st, "")
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		err := call(ctx)
+		s.set(func() {
+			if !errors.Is(err, context.DeadlineExceeded) || writes > 50 {
+				t.Errorf("%s: %d writes: %v", name, writes, err)
+			}
+			writes = 0
+		})
+	}
 }
 
-// during changes the record's object before the server carries out a
-// request.
+// during changes the object of a request before the server carries it out.
 func (s *server) during(hit func(*http.Request) bool, change func(*object)) {
 	s.set(func() {
 		s.answer = func(r *http.Request) *status {
 			if hit(r) {
-				return s.change(change)
+				return s.change(path.Base(r.URL.Path), change)
 			}
 			return nil
 		}
 	})
 }
 
-// change writes the record's object as another program does.
-func (s *server) change(change func(*object)) *status {
-	o := s.objects[objectName(record("").Key)]
+// change writes an object as another program does.
+func (s *server) change(name string, change func(*object)) *status {
+	o := s.objects[name]
 	old := o.Metadata
 	change(&o)
 	o.Metadata.UID, o.Metadata.ResourceVersion = old.UID, old.ResourceVersion
@@ -151,7 +166,8 @@ func TestVersionOfAnotherWrite(t *testing.T) {
 	noError(t, swap(t, st, "", record("a")))
 	s.set(func() {
 		s.version--
-		if refusal := s.change(func(o *object) { *o = objectOf(record("b")) }); refusal != nil {
+		another := func(o *object) { *o = objectOf(record("b")) }
+		if refusal := s.change(objectName(record("").Key), another); refusal != nil {
 			t.Fatal(refusal)
 		}
 	})
@@ -317,7 +333,7 @@ func TestForeignObject(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
 	noError(t, swap(t, st, "", record("a")))
-	s.set(func() { s.change(func(o *object) { o.Metadata.Annotations = nil }) })
+	s.set(func() { s.change(objectName(record("").Key), func(o *object) { o.Metadata.Annotations = nil }) })
 	for _, err := range []error{swap(t, open(t, s), "a", record("b")), swap(t, open(t, s), "", record("b"))} {
 		if err == nil || !strings.Contains(err.Error(), "was not made by this store") {
 			t.Error(err)
