@@ -22,6 +22,7 @@ type several struct {
 	cur      int           // the store in use
 	news     chan struct{} // closed when a store answers
 	conflict error         // two stores that may not be used together were found
+	asking   bool          // a take is under way, which gets what stores answer
 	ended    bool
 }
 
@@ -138,6 +139,7 @@ func (a *several) askInBackground(m *member, ask func(ctx context.Context) (span
 		if m.busy = false; !m.out {
 			m.err, m.late = err, got
 		}
+		a.dropLate()
 		if a.ended {
 			m.close()
 		}

@@ -14,8 +14,15 @@ import (
 // is mended.
 func (a *several) take(ctx context.Context, _, n int64) (span, error) {
 	asked := map[*member]bool{}
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.asking = false
+		a.dropLate()
+	}()
 	for {
 		a.mu.Lock()
+		a.asking = true
 		var idle []*member // that this call may ask
 		failed := 0
 		for i := range a.members {
@@ -58,6 +65,27 @@ func (a *several) take(ctx context.Context, _, n int64) (span, error) {
 		}
 		if a.world.Wait(timeout, news, ctx.Done()) == 1 {
 			return span{}, fmt.Errorf("%w (%w)", ctx.Err(), ErrNotReady)
+		}
+	}
+}
+
+// dropLate drops answers that no take waits for where, with the rest of
+// their store, they are longer than two of the largest ranges: a
+// confirmation counts on no program holding more. mu is held.
+func (a *several) dropLate() {
+	for _, m := range a.members {
+		if a.asking || m.late.len() == 0 {
+			continue
+		}
+		held := m.late.len()
+		if p := a.numbers.cur.Load(); p.span.start == m.late.start {
+			held += p.left()
+		}
+		if next := a.numbers.next; next.start == m.late.start {
+			held += next.len()
+		}
+		if held > 2*m.lastState.MaxRange {
+			m.late = span{}
 		}
 	}
 }

@@ -240,6 +240,33 @@ func TestAnyGivesBackLateNumbers(t *testing.T) {
 	}
 }
 
+// An answer that no take waited for is held, too: with the rest of its
+// store it is two of the largest ranges at most.
+func TestAnyHoldsTwoRangesOfAStore(t *testing.T) {
+	_, s := trio(t, Definition{MinRange: 10, MaxRange: 10})
+	expect(t, s, 1)
+	settle(t, s) // 19 are left
+	a := s.from.(*several)
+	for _, c := range []struct {
+		m    *member
+		n    int64
+		held bool
+	}{{a.members[0], 2, false}, {a.members[0], 1, true}, {a.members[1], 21, false}, {a.members[1], 20, true}} {
+		a.mu.Lock()
+		a.askInBackground(c.m, func(context.Context) (span, error) { return span{int64(c.m.number), 50, 50 + c.n}, nil })
+		if a.awaitAnswer(t.Context(), c.m); c.m.late.len() > 0 != c.held {
+			t.Errorf("of %d late ordinals of store %d are held %d", c.n, c.m.number, c.m.late.len())
+		}
+		a.mu.Unlock()
+	}
+	a.members[2].late = span{3, 50, 71} // it answers at the same time as another one
+	for _, want := range []int64{1, 20, 500} {
+		if got := must(a.take(t.Context(), 1, 500)); got.len() != want {
+			t.Errorf("a take got %d ordinals, want %d", got.len(), want)
+		}
+	}
+}
+
 // A store that never answered gave no numbers, so nothing of it is a gap.
 func TestAnyCloseBesideAStoreThatNeverAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
