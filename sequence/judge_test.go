@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -120,6 +121,36 @@ func TestReadRecordProvesNoLoss(t *testing.T) {
 	refused(t, other, ErrRolledBack)
 	if id, _ := store.Identity(t.Context(), st, ""); id != before {
 		t.Errorf("the store was %q, and is %q", before, id)
+	}
+}
+
+// later is a store whose additions tell the revision of a later write.
+type later struct{ store.Store }
+
+func (l later) Add(ctx context.Context, a store.Addition) (store.Record, store.Reply, error) {
+	r, reply, err := store.Add(ctx, l.Store, a)
+	r.Nonce, r.Revision = a.Nonce, r.Revision+1
+	return r, reply, err
+}
+
+// Nor does a write behind a take, which a crash undid. The take is proof.
+func TestLaterWriteProvesNoLoss(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict})
+	now := st.Store
+	take := func(from store.Store, n int64) {
+		st.Store = from
+		expect(t, s, n)
+		st.Store = now
+	}
+	take(later{now}, 1)
+	take(now, 2)
+	was := st.record(t, name)
+	take(later{now}, 3)
+	st.put(t, was)
+	before, _ := store.Identity(t.Context(), st, "")
+	refused(t, s, ErrRolledBack)
+	if id, _ := store.Identity(t.Context(), st, ""); id == before {
+		t.Errorf("a take is lost, and the store is still %q", before)
 	}
 }
 

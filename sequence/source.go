@@ -116,9 +116,10 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 		return span{}, errDoubted
 	}
 	k := s.lastState
-	r, told, err := store.Add(ctx, s.store, store.Addition{
+	a := store.Addition{
 		Key: k.counter.Key, N: n, Limit: k.course.count, Generation: k.counter.Generation, Nonce: s.world.Text(),
-	})
+	}
+	r, told, err := store.Add(ctx, s.store, a)
 	if err != nil {
 		s.unread.Store(r.Revision) // 0 unless it was done
 		return span{}, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
@@ -131,6 +132,9 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 		_, err = s.requireConfirmation(ctx, r.Revision-1, told)
 		err = cmp.Or(err, errDoubted)
 	} else {
+		if r.Nonce != a.NonceAt(r.Revision) { // of a later write, which a crash may undo
+			r.Revision = k.counter.Revision + 1
+		}
 		s.mu.Lock()
 		s.proof = r.Revision // even if it cannot be used
 		s.mu.Unlock()

@@ -130,11 +130,12 @@ type Store interface {
 	// but not beyond Limit, the revision is one higher, and the nonce is
 	// [Addition.NonceAt] of it; all else stays. It returns the record after
 	// that. In it, Revision and the fields that an addition does not change
-	// may be those of a later write. [ErrLost] means that there is no
-	// record of that generation: nothing was done and never will be. After
-	// any other error the addition may have been done, or may be done
-	// later. An error that matches [errors.ErrUnsupported] means that the
-	// store cannot add: the function [Add] then swaps.
+	// may be those of a later write: then the nonce is another. [ErrLost]
+	// means that there is no record of that generation: nothing was done
+	// and never will be. After any other error the addition may have been
+	// done, or may be done later. An error that matches
+	// [errors.ErrUnsupported] means that the store cannot add: the function
+	// [Add] then swaps.
 	Add(ctx context.Context, a Addition) (Record, Reply, error)
 
 	// Suspect gives the store another identity, for all namespaces, if it
