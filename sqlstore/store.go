@@ -165,6 +165,9 @@ func (s *Store) readRecords(
 			if st == nil || err != nil { // another connection tells what is wrong
 				out, info, err = records(c.QueryContext(ctx, v.open(query), args...))
 			}
+			if s.tx != nil && errors.Is(err, errCut) { // nothing was probed
+				err = nil
+			}
 			return info, err
 		})
 		if !errors.Is(err, errReloaded) {
@@ -175,6 +178,11 @@ func (s *Store) readRecords(
 	return out, reply, err
 }
 
+// errCut means that the row of the probe, which comes last, is missing, and
+// so perhaps others.
+var errCut = errors.New("the last rows of an answer are missing: leave sql_select_limit at its default, in the " +
+	"server and the DSN")
+
 // records returns the records of a query, and takes the row of the probe
 // out.
 func records(rows *sql.Rows, err error) (out []store.Record, info serverInfo, _ error) {
@@ -182,7 +190,7 @@ func records(rows *sql.Rows, err error) (out []store.Record, info serverInfo, _ 
 		return nil, info, err
 	}
 	defer rows.Close()
-	reloaded := false
+	reloaded, cut := false, errCut
 	for rows.Next() {
 		var r store.Record
 		var other int
@@ -194,13 +202,14 @@ func records(rows *sql.Rows, err error) (out []store.Record, info serverInfo, _ 
 			out = append(out, r)
 			continue
 		}
+		cut = nil
 		info = serverInfo{
 			id: r.Holder, system: r.Nonce, term: r.Revision, refusal: r.Veto,
 			dataID: r.Label, now: r.At, mark: r.From, position: r.Generation, idBack: other != 0,
 		}
 	}
 	info.reloaded = reloaded
-	return out, info, errors.Join(rows.Err(), rows.Close())
+	return out, info, cmp.Or(errors.Join(rows.Err(), rows.Close()), cut)
 }
 
 // fields are where the columns of a record go, in the order of columns.

@@ -37,6 +37,8 @@ func TestMariaDBSettings(t *testing.T) {
 	}
 	_, uncommitted := connect(t, m.DSN(name)+"?autocommit=0")
 	refused(t, uncommitted, "autocommit=0")
+	_, short := connect(t, m.DSN(name)+"?sql_select_limit=1")
+	refused(t, short, "leave sql_select_limit at its default")
 	_, dirty := connect(t, m.DSN(name)+"?tx_isolation=%27READ-UNCOMMITTED%27")
 	refused(t, dirty, "READ-UNCOMMITTED, and reads what may never be committed: set REPEATABLE-READ")
 	_, clean := connect(t, m.DSN(name)+"?tx_isolation=%27REPEATABLE-READ%27")
