@@ -60,26 +60,19 @@ func (f Fault) String() string {
 	return faultNames[f]
 }
 
-// drawFault decides whether a fault happens now. The choice is drawn in any
-// case, so that leaving some faults out changes nothing before them.
+// drawFault decides whether a fault happens now.
 func (s *sim) drawFault(f Fault, p *process, node int64) bool {
 	if s.rates[f] == 0 || p.env.IntN(1_000_000) >= s.rates[f] || s.calm || p.replay {
 		return false
 	}
-	return s.countDrawn(f, p, node)
+	s.noteFault(f, p, node)
+	return true
 }
 
-// countDrawn counts a fault that was decided on, unless the plan leaves it
-// out.
-func (s *sim) countDrawn(f Fault, p *process, node int64) bool {
-	n := s.faultCount
-	s.faultCount++
-	if s.plan.leavesOut(n, f) {
-		return false
-	}
+// noteFault counts a fault that was decided on.
+func (s *sim) noteFault(f Fault, p *process, node int64) {
 	s.countFault(f, p)
-	s.traceLine("fault %d: %v, node %d", n, f, node)
-	return true
+	s.traceLine("fault: %v, node %d", f, node)
 }
 
 func (s *sim) countFault(f Fault, p *process) {

@@ -66,9 +66,8 @@ func (s *sim) strikeOnce() {
 		for _, i := range slots {
 			if p := s.slots[i].process; p != nil &&
 				(f != faultTwins || p.verbose && len(p.log) > 0 && p.pausedUntil <= s.now) {
-				if s.countDrawn(f, p, 0) {
-					s.strikeProcess(f, p, chance)
-				}
+				s.noteFault(f, p, 0)
+				s.strikeProcess(f, p, chance)
 				return
 			}
 		}
@@ -114,9 +113,7 @@ func (s *sim) strikeProcess(f Fault, p *process, chance float64) {
 // strikeStore does something to the store.
 func (s *sim) strikeStore(f Fault, chance float64) {
 	st := s.store
-	if !s.countDrawn(f, nil, 0) {
-		return
-	}
+	s.noteFault(f, nil, 0)
 	switch f {
 	case faultOutage:
 		st.down = max(st.down, s.now+time.Duration(chance*chance*float64(2*s.ttl)))

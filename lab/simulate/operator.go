@@ -80,9 +80,7 @@ func (s *sim) operate(f Fault, chance float64) {
 	}
 	node := rs[int(chance*float64(len(rs)))].Node
 	p := s.operator
-	if !s.countDrawn(f, p, node) {
-		return
-	}
+	s.noteFault(f, p, node)
 	p.Go(func() {
 		ctx, cancel := p.WithTimeout(world.With(context.Background(), p), 4*s.ttl)
 		defer cancel()

@@ -9,15 +9,10 @@ import (
 
 // Plan says what to simulate.
 type Plan struct {
-	Seed  uint64        // everything that happens follows from it
-	Hours float64       // virtual hours with faults; at most one for each run, so that what it makes fits into memory
-	Trace bool          // keep what happens as lines of text
-	limit time.Duration // ends a run earlier
+	Seed  uint64  // everything that happens follows from it
+	Hours float64 // virtual hours with faults; at most one for each run, so that what it makes fits into memory
+	Trace bool    // keep what happens as lines of text
 
-	// The left-out parts of a shortened run.
-	without   map[int]bool // faults by number
-	never     [numFaults]bool
-	noSlots   map[int]bool
 	sequences bool       // programs take numbers of sequences, instead of leases
 	hostile   bool       // one of the clients is, in any case
 	sublets   bool       // some programs sublet what they lease, in any case
@@ -25,8 +20,6 @@ type Plan struct {
 	layout    string     // of the run, instead of one that is drawn
 	tamper    func(*sim) // tests of the simulation itself break something with it
 }
-
-func (p *Plan) leavesOut(n int, f Fault) bool { return p.never[f] || p.without[n] }
 
 // scenario is the world of one run, all of it drawn from the seed.
 type scenario struct {

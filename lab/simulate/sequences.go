@@ -92,7 +92,7 @@ func (s *sim) checkNumbersResume(ctx context.Context) {
 	s.due = s.now
 	s.advanceTo(ctx, s.now+8*s.ttl+30*time.Second)
 	for _, sl := range s.slots {
-		if s.bad == nil && ctx.Err() == nil && sl.madeAt < s.due && !s.plan.noSlots[sl.index] {
+		if s.bad == nil && ctx.Err() == nil && sl.madeAt < s.due {
 			s.violate("%s got no number in %v after all faults had ended; its last one was at %v", sl.label,
 				s.now-s.due, sl.madeAt)
 		}

@@ -14,9 +14,10 @@ import (
 func (s *sim) manageSequence(f Fault, chance float64) {
 	c := s.counters[int(chance*float64(len(s.counters)))]
 	p := s.operator
-	if c.changing || !s.countDrawn(f, p, 0) {
+	if c.changing {
 		return
 	}
+	s.noteFault(f, p, 0)
 	c.changing = true
 	p.Go(func() {
 		ctx, cancel := p.WithTimeout(world.With(context.Background(), p), 4*s.ttl)

@@ -23,37 +23,36 @@ const namespace = "sim"
 // sim is one run.
 type sim struct {
 	*scenario
-	plan       Plan
-	now        time.Duration
-	seq        uint64
-	queue      queue
-	task       *task
-	chance     *rand.Rand // what happens in the world at large
-	store      *medium
-	procs      []*process
-	operator   *process
-	hostile    *hostile // nil in most runs
-	lessors    []*holding
-	era        int
-	targets    []*snowfence.Scheme // of all changes of layout that were tried
-	backupEra  int                 // era of the backup
-	floors     []time.Time         // of each layout after the first
-	claims     map[int64][]*claim
-	setBacks   map[string]setBack // by nonce: writes that the store had, and went back behind
-	wrote      map[string]int     // by nonce of a holder's write: how often the floor of all had been raised by then
-	runs       []run
-	calm       bool          // nothing goes wrong any more
-	due        time.Duration // from when on every slot has to live again; 0 while faults go on
-	fullAt     time.Duration // when a grant had left no block free
-	shy        func() bool   // tests of the simulation itself let processes begin no session with it
-	mute       func() bool   // and let generators rest
-	counters   []*counter    // the sequences of a run that has them instead of leases
-	eve        time.Duration // from the year's first moment to the beginning of such a run
-	tells      bool          // the hypervisor tells that a machine was resumed
-	equal      bool          // copies of a machine have equal random numbers
-	copies     uint64        // of machines, so far
-	faultCount int
-	ahead      time.Duration // how far any clock was ahead at most
+	plan      Plan
+	now       time.Duration
+	seq       uint64
+	queue     queue
+	task      *task
+	chance    *rand.Rand // what happens in the world at large
+	store     *medium
+	procs     []*process
+	operator  *process
+	hostile   *hostile // nil in most runs
+	lessors   []*holding
+	era       int
+	targets   []*snowfence.Scheme // of all changes of layout that were tried
+	backupEra int                 // era of the backup
+	floors    []time.Time         // of each layout after the first
+	claims    map[int64][]*claim
+	setBacks  map[string]setBack // by nonce: writes that the store had, and went back behind
+	wrote     map[string]int     // by nonce of a holder's write: how often the floor of all had been raised by then
+	runs      []run
+	calm      bool          // nothing goes wrong any more
+	due       time.Duration // from when on every slot has to live again; 0 while faults go on
+	fullAt    time.Duration // when a grant had left no block free
+	shy       func() bool   // tests of the simulation itself let processes begin no session with it
+	mute      func() bool   // and let generators rest
+	counters  []*counter    // the sequences of a run that has them instead of leases
+	eve       time.Duration // from the year's first moment to the beginning of such a run
+	tells     bool          // the hypervisor tells that a machine was resumed
+	equal     bool          // copies of a machine have equal random numbers
+	copies    uint64        // of machines, so far
+	ahead     time.Duration // how far any clock was ahead at most
 
 	figures Figures
 	hash    uint64
@@ -111,8 +110,6 @@ type Figures struct {
 	Numbers   int64            // of sequences, given out and checked
 	Repeated  int64            // given twice where no program can see it: see mayRepeat
 	Faults    [numFaults]int64 // by kind
-
-	faults int // faults that a plan can leave out
 }
 
 // Injected is the number of all faults.
@@ -151,8 +148,6 @@ type Collision struct {
 	At    time.Duration
 	What  string
 	Steps []string // what led to it
-
-	late bool // it was seen only at the end of the run
 }
 
 func (c *Collision) Error() string {
@@ -252,21 +247,17 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 		return nil, 0, nil, err
 	}
 	long := time.Duration(plan.Hours * float64(time.Hour))
-	if plan.limit > 0 {
-		long = min(long, plan.limit)
-	}
 	s.advanceTo(ctx, long)
-	late := s.bad == nil
-	if s.bad == nil && ctx.Err() == nil && plan.limit == 0 {
+	if s.bad == nil && ctx.Err() == nil {
 		s.checkRecovery(ctx)
 	}
 	if s.bad == nil {
 		s.findDuplicates()
 	}
 	if s.bad != nil {
-		s.bad.Steps, s.bad.late = s.bad.keepSteps(s.lines), late
+		s.bad.Steps = s.bad.keepSteps(s.lines)
 	}
-	s.figures.Virtual, s.figures.faults = s.now, s.faultCount
+	s.figures.Virtual = s.now
 	return &s.figures, s.hash, s.bad, ctx.Err()
 }
 
@@ -297,7 +288,7 @@ func (s *sim) planSuccessor(p *process) {
 			d /= 100
 		}
 		s.runAfter(d, func() {
-			if sl.process == nil && !s.plan.noSlots[sl.index] {
+			if sl.process == nil {
 				s.startProcess(sl)
 			}
 		})
@@ -347,9 +338,6 @@ func (s *sim) beginRun() error {
 	}
 	s.backUpStore()
 	for _, sl := range s.slots {
-		if s.plan.noSlots[sl.index] {
-			continue
-		}
 		s.runAfter(time.Duration(s.chance.Int64N(int64(s.ttl))), func() { s.startProcess(sl) })
 	}
 	s.runAfter(s.drawPause(), s.strikeOnce)
