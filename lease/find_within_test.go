@@ -3,32 +3,12 @@ package lease_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
-
-// A few nodes of a namespace as large as Randflake's are found by counting,
-// whatever is leased elsewhere.
-func TestWithinGap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := store.NewMemory(), newScheme(t, "time=41,node=17,seq=5,epoch=1999-01-01")
-		within := snowfence.NodeRange{From: 70_000, Until: 70_100}
-		nodes := map[int64]bool{}
-		for range 100 {
-			l := open(t, st, s, lease.Options{Within: within})
-			defer l.Orphan()
-			n := l.Status().Grant.Node
-			if n < within.From || n >= within.Until || nodes[n] {
-				t.Fatalf("leased node %d", n)
-			}
-			nodes[n] = true
-		}
-	})
-}
 
 func TestWithinRefused(t *testing.T) {
 	st, s := store.NewMemory(), newScheme(t, "time=41,node=6,seq=12")

@@ -77,34 +77,6 @@ func (d *desk) held() (n int) {
 
 const keptTTL = 9 * time.Second
 
-// A lease over a server is renewed, and its node is given back with what is
-// left of the grant.
-func TestKeep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, 3)
-		l := d.keep(1, &lease.Options{TTL: keptTTL, Idle: -1})[0]
-		first := l.Status().Grant
-		g := must(l.Generator(snowfence.Config{}))
-		time.Sleep(keptTTL)
-		if s := l.Status(); s.Grant.Until <= first.Until || s.Grant.From != first.From || s.Trouble != nil {
-			t.Errorf("not renewed: %+v", s)
-		}
-		id, err := g.Next(t.Context())
-		if err == nil {
-			err = g.Close()
-		}
-		if err != nil || d.held() != 0 {
-			t.Errorf("%v, and %d are held", err, d.held())
-		}
-		used := must(d.scheme.Decode(id))
-		next := d.keep(1, &lease.Options{Node: &first.Node})[0]
-		if from := next.Status().Grant.From; from <= used.Tick || from > used.Tick+1 {
-			t.Errorf("the next grant begins at %d, and %d was used", from, used.Tick)
-		}
-		next.Orphan()
-	})
-}
-
 // A lease over a server ends when the namespace gets another layout.
 func TestKeepOfAnotherLayout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,14 +1,11 @@
 package lease
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -29,17 +26,4 @@ func TestDamagedTickets(t *testing.T) {
 func TestServerWithoutAScheme(t *testing.T) {
 	w := newTicketWorld(t)
 	fails(t, errOf(Serve(w.st, nil, nil).Acquire(t.Context(), "n", wire.Request{Attempt: rand.Text()})), "it leased")
-}
-
-// Who does not wait is told at once that all nodes are taken.
-func TestTakenNodesAreNotWaitedFor(t *testing.T) {
-	w := newTicketWorld(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	o := &Options{Within: snowfence.NodeRange{Until: 1}}
-	first := must(Open(ctx, w.st, "n", w.scheme, o))
-	defer first.Orphan()
-	if _, err := Open(ctx, w.st, "n", w.scheme, o); !errors.Is(err, ErrTaken) || ctx.Err() != nil {
-		t.Errorf("%v, and the context: %v", err, ctx.Err())
-	}
 }

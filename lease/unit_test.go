@@ -1,9 +1,7 @@
 package lease_test
 
 import (
-	"errors"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,46 +19,6 @@ func inUnits(t *testing.T, unit int64) (*store.Memory, *snowfence.Scheme) {
 	o := &scope.NamespaceOptions{Unit: unit}
 	must(scope.Namespaces(st).Create(t.Context(), "default", s, o))
 	return st, s
-}
-
-// A lease has whole units, with one record each under its first node.
-func TestLeaseHasWholeUnits(t *testing.T) {
-	for _, c := range []struct {
-		unit         int64
-		asked        int
-		fixed        int64 // −1: any
-		nodes, wrote int64
-	}{
-		{1, 0, -1, 1, 1},
-		{1, 4, -1, 4, 4},
-		{4, 0, -1, 4, 1},
-		{4, 2, 8, 4, 1},
-		{4, 8, -1, 8, 2},
-		{16, 1, 0, 16, 1},
-		{4, 1, 9, 0, 0},
-		{4, 2, 10, 0, 0},
-	} {
-		st, s := inUnits(t, c.unit)
-		o := lease.Options{Nodes: c.asked, MaxSkew: time.Second}
-		if c.fixed >= 0 {
-			o.Node = &c.fixed
-		}
-		l, err := lease.Open(t.Context(), st, "default", s, &o)
-		if c.nodes == 0 {
-			if !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), "all nodes 8 to 11 of it") {
-				t.Errorf("%+v: %v", c, err)
-			}
-			continue
-		}
-		noError(t, err)
-		g := l.Status().Grant
-		rs := records(t, st)
-		if g.Nodes != c.nodes || g.Node%c.nodes != 0 || int64(len(rs)) != c.wrote || rs[0].Node != g.Node ||
-			c.fixed >= 0 && g.Node != c.fixed {
-			t.Errorf("%+v: granted %+v with %d records", c, g, len(rs))
-		}
-		noError(t, l.Close())
-	}
 }
 
 // Units are powers of two that the layout has, and the leasable nodes are
