@@ -2,10 +2,13 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -15,6 +18,40 @@ type state string
 
 func (s state) Error() string    { return "ERROR: something (SQLSTATE " + string(s) + ")" }
 func (s state) SQLState() string { return string(s) }
+
+// failing is a server whose statements fail.
+type failing struct {
+	driver.Connector
+	driver.Conn
+	err error
+}
+
+func (f *failing) Connect(context.Context) (driver.Conn, error) { return f, nil }
+
+func (*failing) Close() error { return nil }
+
+func (f *failing) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return nil, f.err
+}
+
+// Only an error that says so closes a source. After another one the sources
+// are asked again, though the rights are the same.
+func TestTransientErrorClosesNoSource(t *testing.T) {
+	server := &failing{err: state("57014")}
+	st, err := New(sql.OpenDB(server), PostgreSQL())
+	noError(t, err)
+	st.closedSources, st.rights = noLog, "tttt"
+	ask := func(failed bool, want closed) {
+		t.Helper()
+		if st.closedAt = (time.Time{}); st.findClosed(t.Context(), failed) != (want != noLog) || st.closedSources != want {
+			t.Errorf("after %v the sources %b are closed", server.err, st.closedSources)
+		}
+	}
+	ask(true, noLog)
+	ask(false, noLog)
+	server.err = state("42501")
+	ask(false, noLog|noSystem)
+}
 
 func TestErrors(t *testing.T) {
 	lost := errors.New("unexpected EOF")

@@ -74,7 +74,7 @@ func (s *Store) findClosed(ctx context.Context, failed bool) (news bool) {
 	}
 	s.mu.Lock()
 	same := rights == s.rights
-	s.rights, s.closedAt = rights, time.Now()
+	s.closedAt = time.Now()
 	s.mu.Unlock()
 	if !failed && same {
 		return false
@@ -84,8 +84,8 @@ func (s *Store) findClosed(ctx context.Context, failed bool) (news bool) {
 		for _, ask := range one.ask {
 			var value any
 			err := c.QueryRowContext(ctx, "SELECT "+ask).Scan(&value)
-			if silent = err != nil && s.dialect.errors.code(err) == ""; silent {
-				return false // no answer
+			if silent = err != nil && !s.dialect.errors.hasCode(err, src.codes); silent {
+				return false // no answer, or only for now
 			}
 			if err != nil {
 				now |= one.bit
@@ -94,6 +94,6 @@ func (s *Store) findClosed(ctx context.Context, failed bool) (news bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	news, s.closedSources = now != s.closedSources, now
+	news, s.closedSources, s.rights = now != s.closedSources, now, rights
 	return news
 }
