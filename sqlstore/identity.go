@@ -58,15 +58,12 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	if reply, err := s.ask(ctx); err != nil || reply.Identity != identity {
 		return err
 	}
-	s.mu.Lock()
-	suspect := s.lastInfo.dataID
-	s.mu.Unlock()
 	_, err := s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
 		own, ok := c.(*sql.Conn)
 		if !ok {
 			return info, errPutBack // a caller's transaction may be rolled back
 		}
-		if err := s.newIdentity(ctx, own, v.file, suspect); err != nil {
+		if err := s.newIdentity(ctx, own, v.file, identity); err != nil {
 			return info, err
 		}
 		_, info, err = records(c.QueryContext(ctx, v.open(s.dialect.probe)))
@@ -119,7 +116,7 @@ func (s *Store) noteServer(info serverInfo, began int64) error {
 }
 
 // newIdentity gives the data another identity if rows were put back or are
-// gone, or if it still has the suspect one. It is one transaction, so
+// gone, or if the suspect identity has its ID. It is one transaction, so
 // everybody notices once.
 func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect string) error {
 	if back, err := s.putBack(ctx, c, f); err != nil || !back && suspect == "" {
@@ -136,7 +133,7 @@ func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect s
 			return err
 		}
 		back, err := s.putBack(ctx, c, f)
-		if err != nil || !back && (suspect == "" || id != suspect) {
+		if err != nil || !back && (id == "" || !strings.Contains(suspect, id)) {
 			return err // another process did it
 		}
 		return s.dialect.renewIdentity(ctx, c, f)
