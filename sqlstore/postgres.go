@@ -46,8 +46,8 @@ import (
 // docs/choose/stores.md says what goes unnoticed then. [SequenceTx] needs
 // them.
 //
-// Only running programs notice a copy of the data folder, or a base backup,
-// that is started without recovery.signal. Nothing notices a namespace that
+// Only running programs that wrote since notice a copy of the data folder,
+// or a base backup without recovery.signal. Nothing notices a namespace that
 // a restored dump lacks and that is created again. docs/choose/stores.md
 // has a table. Run "snowfence store restored" before programs start.
 func PostgreSQL() Dialect {
