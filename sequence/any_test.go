@@ -253,7 +253,8 @@ func TestAnyHoldsTwoRangesOfAStore(t *testing.T) {
 		held bool
 	}{{a.members[0], 2, false}, {a.members[0], 1, true}, {a.members[1], 21, false}, {a.members[1], 20, true}} {
 		a.mu.Lock()
-		a.askInBackground(c.m, func(context.Context) (span, error) { return span{int64(c.m.number), 50, 50 + c.n}, nil })
+		take := func(context.Context) (span, error) { return span{int64(c.m.number), 50, 50 + c.n}, nil }
+		a.askInBackground(c.m, take)
 		if a.awaitAnswer(t.Context(), c.m); c.m.late.len() > 0 != c.held {
 			t.Errorf("of %d late ordinals of store %d are held %d", c.n, c.m.number, c.m.late.len())
 		}
