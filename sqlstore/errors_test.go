@@ -43,7 +43,8 @@ func TestTransientErrorClosesNoSource(t *testing.T) {
 	st.closedSources, st.rights = noLog, "tttt"
 	ask := func(failed bool, want closed) {
 		t.Helper()
-		if st.closedAt = (time.Time{}); st.findClosed(t.Context(), failed) != (want != noLog) || st.closedSources != want {
+		st.closedAt = time.Time{}
+		if st.findClosed(t.Context(), failed) != (want != noLog) || st.closedSources != want {
 			t.Errorf("after %v the sources %b are closed", server.err, st.closedSources)
 		}
 	}

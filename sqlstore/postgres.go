@@ -47,9 +47,10 @@ import (
 // them.
 //
 // Only running programs that wrote since notice a copy of the data folder,
-// or a base backup without recovery.signal. Nothing notices a namespace that
-// a restored dump lacks and that is created again. docs/choose/stores.md
-// has a table. Run "snowfence store restored" before programs start.
+// or a base backup without recovery.signal. Nothing notices a namespace
+// that a restored dump lacks and that is created again.
+// docs/choose/stores.md has a table. Run "snowfence store restored" before
+// programs start.
 func PostgreSQL() Dialect {
 	return Dialect{
 		name: "postgres",
