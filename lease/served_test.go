@@ -110,6 +110,7 @@ func TestKeepAll(t *testing.T) {
 			}
 		}
 		noError(t, lease.ShutdownAll(t.Context(), all))
+		noError(t, d.keep(1, &lease.Options{Node: new(int64(1))})[0].Close())
 		if all, err := lease.Keep(t.Context(), d, "n", d.scheme, 4, nil); !errors.Is(err, lease.ErrTaken) ||
 			len(all) != 0 || d.held() != 0 {
 			t.Errorf("four of three: %v, %v; %d are held", all, err, d.held())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -39,6 +40,8 @@ func TestUnitsOfANamespace(t *testing.T) {
 		wantErr(t, errOf(op.Change(t.Context(), "default", smaller, nil)), lease.ErrInvalid,
 			"a layout with fewer nodes")
 	}
+	_, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: new(int64(9))})
+	tests.Says(t, err, "all nodes 8 to 11 of it", "a node inside a unit")
 	o := &scope.NamespaceOptions{Unit: 8}
 	wantErr(t, errOf(op.Create(t.Context(), "default", s, o)), lease.ErrExists, "created with another unit")
 	before := must(op.Show(t.Context(), "default"))

@@ -366,8 +366,11 @@ func (h *hanging) Add(ctx context.Context, a store.Addition) (store.Record, stor
 // Errors that no waiting mends come at once, and the record is read before
 // the next take.
 func TestErrorsThatNoWaitingMends(t *testing.T) {
-	for _, kind := range []error{store.ErrReplaced, lease.ErrRefused} {
+	for i, kind := range []error{store.ErrReplaced, lease.ErrRefused, store.ErrReplaced, lease.ErrRefused} {
 		st, s := made(t, Definition{})
+		if i > 1 {
+			s = openAny(t, st)
+		}
 		st.fail(always("add", kind), nil)
 		refused(t, s, kind)
 		st.fail(always("get", kind), nil)

@@ -88,12 +88,7 @@ func (op Operator) Create(
 		}
 		ns.Layout, ns.Fingerprint = layout, s.Fingerprint()
 		if ns.record.Nonce == "" || ns.State == Deleted {
-			with := NamespaceOptions{
-				MaxTTL: cmp.Or(o.MaxTTL, ns.MaxTTL, DefaultTTL), MaxSkew: cmp.Or(o.MaxSkew, ns.MaxSkew, DefaultTTL),
-			}
-			if err := ns.limit(with, now); err != nil {
-				return Namespace{}, err
-			}
+			c.MaxTTL, c.MaxSkew = cmp.Or(o.MaxTTL, ns.MaxTTL, DefaultTTL), cmp.Or(o.MaxSkew, ns.MaxSkew, DefaultTTL)
 		}
 		if ns.Regions == nil {
 			if err := ns.begin(layout, false, false); err != nil {

@@ -164,7 +164,7 @@ func (c *storeClaim) tellLoss(ctx context.Context, ns scope.Namespace) error {
 	if same, _ := store.Compare(c.last.Identity, ns.Identity); was == "" && same { // nobody else told it
 		was = c.last.Identity
 	}
-	if !c.proven || was == "" {
+	if !c.proven {
 		return nil
 	}
 	_, err := c.changeIdentity(ctx, was)
