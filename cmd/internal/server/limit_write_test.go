@@ -83,6 +83,14 @@ func TestOneLimitOfTwoClocks(t *testing.T) {
 		ahead := newService(t, st, Options{})
 		ahead.now = func() time.Time { return time.Now().Add(5 * time.Second) }
 		renew, _ := heldNode(t, s, limited(t, 1, VerbLease), 0, 4*time.Second)
+		st.begin = func(ws []store.Write) {
+			if ws[0].New.Node == 0 {
+				st.begin, st.end = nil, func(errs []error) { errs[0], st.end = errSilent, nil }
+			}
+		}
+		if err := takeNode(t.Context(), t, ahead, limited(t, 1, VerbLease), 5); !errors.Is(err, errSilent) {
+			t.Errorf("the first one did not give way: %v", err)
+		}
 		noError(t, takeNode(t.Context(), t, ahead, limited(t, 1, VerbLease), 5))
 		st.count = func(context.Context) error { return errors.New("a renewal counts nothing") }
 		if err := renew(); KindOf(err) != Lost {
