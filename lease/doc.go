@@ -18,7 +18,8 @@
 //   - Acquire: the grant begins at the highest of Until, now−ttl and the
 //     floor of the namespace, and ends at now+ttl, or a tick after its
 //     begin. It adds no more than that, so a process that restarts again
-//     and again does not push Until far ahead of the clock.
+//     and again does not push Until far ahead of the clock. Ticks beyond
+//     now and the longest ttl of the namespace are not used yet.
 //   - Renew, every third of the ttl: Until becomes max(Until, now+ttl), by
 //     compare-and-swap on the nonce of the last write. A grant that ended
 //     more than a ttl ago begins anew instead. If a renewal fails or is

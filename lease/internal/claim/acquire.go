@@ -47,8 +47,8 @@ func (c *storeClaim) proceed(ctx context.Context) (none snowfence.Grant, _ error
 }
 
 // acquire gets a grant of another node, or a later one of the same node.
-// With onlyFree it takes no fixed node from its holder. A lease with an
-// earlier grant asks for that, or two leases would do so for ever.
+// With onlyFree it takes no fixed node from its holder. So it is after an
+// earlier grant: else two leases would take it from each other for ever.
 func (c *storeClaim) acquire(ctx context.Context, onlyFree bool) (none snowfence.Grant, err error) {
 	if err := c.diagnose(ctx); err != nil {
 		return none, err
@@ -168,7 +168,7 @@ func (c *storeClaim) take(
 				return none, err
 			}
 		}
-		c.held, c.lostHold, c.foundInstead = nil, h, nil
+		c.held, c.lostHold, c.foundInstead = nil, h, nil // the faster one's revision is ours, or later
 		return none, fmt.Errorf("lease: node %d: %w", rs[0].Node, store.ErrLost)
 	}
 	h.pending = false
@@ -177,7 +177,7 @@ func (c *storeClaim) take(
 	if err != nil {
 		return none, err
 	}
-	c.lastBlock, c.taken = keys(h.records), nil
+	c.taken = nil
 	c.Logger.Info("lease acquired", "namespace", c.Name, "label", c.Label,
 		"node", rs[0].Node, "nodes", c.nodes(h), "from", from, "until", until)
 	return g, nil

@@ -86,9 +86,9 @@ type storeClaim struct {
 	last      *answer.Answer // to the last read of the namespace; nil at first
 	held      *hold          // nil when nothing is held
 	lastBlock []store.Key    // of the last grant; nil before the first
-	suspect   *int64         // generation that the store rolled back behind; nil if it did not
+	suspect   *int64         // generation that the store rolled back behind, so the floor is raised; nil if it did not
 	identity  string         // of the store at the last confirmation
-	proven    bool           // the store lost a write that it had acknowledged to this claim
+	proven    bool           // the store lost an acknowledged write, and gets another identity
 	reached   int64          // highest tick of the grants that this claim had
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
@@ -106,7 +106,7 @@ type hold struct {
 	generation int64         // of the namespace
 	floor      int64         // of the namespace when the grant was computed
 	confirmed  bool          // a grant counted: the floor is compared no more
-	copyUses   bool          // of an earlier attempt: a copy of the holder may have it, so until never falls
+	copyUses   bool          // an earlier attempt got it, and a copy of the holder may use it: until never falls
 	from       int64         // of the grant
 	until      int64         // up to where it may be used: the highest that a confirmation allowed
 	pending    bool          // it is not known whether the acquisition was written

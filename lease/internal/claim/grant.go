@@ -58,7 +58,8 @@ func (t Ticks) renewal(rs []store.Record, now time.Time) int64 {
 
 // granted returns the record r with the grant [from, until). Its From moves
 // only if the grant leaves a gap after r.Until, or r is of an earlier
-// layout.
+// layout or unit: the present one began in generation ns.Since. So From is
+// that of the first grant without a gap, and not always of this one.
 func granted(ns scope.Namespace, r store.Record, from, until int64) store.Record {
 	if r.Nonce == "" || r.Generation < ns.Since || from > r.Until {
 		r.From = from

@@ -28,7 +28,7 @@ type guestClaim struct {
 	ticket    wire.Ticket     // nil when nothing is held
 	grant     snowfence.Grant // of ticket
 	earlier   []string        // attempts that may have worked, and had no answer
-	fresh     bool            // each attempt before the grant's had an answer
+	copyUses  bool            // an earlier attempt may have got the grant, as in hold
 	refused   bool            // the grant is not used, and given back before the next step
 	lost      wire.Ticket     // the last ticket, after a loss
 	lastGrant snowfence.Grant // the highest grant of its node; Until 0 when there was none
@@ -132,7 +132,7 @@ func (c *guestClaim) GiveBack(ctx context.Context, o *Owed) error {
 		return nil
 	}
 	used := int64(-1)
-	if c.fresh && o != nil && o.Node == c.grant.Node && o.From == c.grant.From {
+	if !c.copyUses && o != nil && o.Node == c.grant.Node && o.From == c.grant.From {
 		used = o.Used
 	}
 	err := c.server.Release(ctx, c.ticket, used)

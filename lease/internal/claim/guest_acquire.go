@@ -81,7 +81,7 @@ func (c *guestClaim) request(ctx context.Context) (none snowfence.Grant, err err
 	if err := c.heard(a); err != nil {
 		return none, err
 	}
-	c.fresh = len(r.Earlier) == 0
+	c.copyUses = len(r.Earlier) > 0
 	if err := c.skew(before, a.Now); err != nil {
 		return none, errors.Join(err, c.refuse(ctx))
 	}

@@ -61,7 +61,8 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 		return err
 	}
 	gone, unknown := c.swap(ctx, h, writes)
-	// Over our newest write, no older one of ours can stand.
+	// An older write of ours cannot come in over our newest one. A server
+	// has read the record, and has written nothing.
 	overNewest := func(i int) bool { return writes[i].Old == newest }
 	switch {
 	case slices.ContainsFunc(gone, overNewest):
@@ -138,14 +139,15 @@ func (h *hold) noteReply(nonce string, unknown error) {
 
 // confirm decides whether an acknowledged write may be used: only if it was
 // made for the present namespace and store. Its ticks may be used up to
-// where the namespace's limits reach from now, the time before the write. A
-// later confirmation never allows less.
+// until, or to where the namespace's limits reach from now, the time before
+// the write, if that is less. What an earlier confirmation allowed stays
+// allowed.
 //
 // Invariant: a confirmation that sees lowered limits grants nothing beyond
 // them, however late that is.
 func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (none snowfence.Grant, err error) {
 	h := c.held
-	ns, err := c.namespaceAfter(ctx, h)
+	ns, err := c.namespaceAfter(ctx, h) // and c.last, the answer that it came with
 	if err != nil {
 		return none, c.loseIfGone(err)
 	}
@@ -190,7 +192,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 			return none, err
 		}
 	}
-	h.confirmed, c.identity = true, id
+	h.confirmed, c.identity, c.lastBlock = true, id, keys(h.records)
 	node := h.records[0].Node
 	h.until = max(h.until, h.from, min(until, c.reach(ns, now)))
 	c.note(h.from, h.until)

@@ -79,7 +79,7 @@ func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 	if c.suspect == nil {
 		return nil
 	}
-	after := *c.suspect // a later generation was written after the rollback
+	after := *c.suspect // a later generation was raised after the rollback
 	return c.raiseFloor(ctx, func(ns scope.Namespace, _ string) bool {
 		return ns.Generation > after && c.below(ns) // usable looks at the identity
 	})

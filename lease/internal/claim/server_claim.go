@@ -122,9 +122,9 @@ func (c *storeClaim) remind(lost wire.Ticket, ns scope.Namespace) error {
 }
 
 // adopt takes over the ticket's hold in the store: its last write, or one
-// of these attempts without a reply. An attempt is used only after one more
-// write, as for a lost reply of a Lease. It returns the signer of the next
-// ticket.
+// of these attempts without a reply, by the ticket's Holder: an acquisition
+// has another one. An attempt is used only after one more write, as for a
+// lost reply of a Lease. It returns the signer of the next ticket.
 func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []string) (*ticket.Signer, error) {
 	if int64(t.Nodes)/t.Unit > most { // who did not get it from a server must not have it read so much
 		ns, err := c.readNamespace(ctx)
@@ -152,7 +152,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 	stored := found[:last]
 	_ = c.fillSettings(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
 	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until}
-	for _, r := range stored { // a copy, as the holder knows it, for diagnose
+	for _, r := range stored { // as the ticket knows it, for diagnose
 		r.Nonce, r.Revision = t.Nonce, t.RevisionOf(r.Node)
 		h.records, h.acked = append(h.records, r), append(h.acked, r.Revision)
 	}
