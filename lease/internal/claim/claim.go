@@ -1,7 +1,8 @@
 // Package claim is one holder's protocol with a store or with a server, and
 // the server's side of it. Package lease says the rules, and keeps a claim
 // for a generator. A claim starts no goroutine and has no lock. testdata
-// has a script for each rule.
+// has a script for each rule. Ten to begin with: acquire, renew, confirm,
+// unanswered, doubt, lapse, give, block, generation and wait.
 package claim
 
 import (
