@@ -237,9 +237,9 @@ func (c *storeClaim) loseHold(instead []store.Record, cause error) error {
 }
 
 // loseIfGone returns the error of a read of the namespace. If that is gone,
-// the store lost it, and the hold with it.
+// and not deleted, the store lost it, and the hold with it.
 func (c *storeClaim) loseIfGone(err error) error {
-	if !errors.Is(err, fault.ErrNoNamespace) {
+	if !errors.Is(err, fault.ErrNoNamespace) || errors.Is(err, fault.ErrDeleted) {
 		return err
 	}
 	c.suspect, c.proven = &c.held.generation, true
