@@ -85,6 +85,21 @@ func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 	})
 }
 
+// A fence that does not stop when a call gives up keeps the call no longer.
+func TestNextOverAFenceThatDoesNotStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(bubbleSpec)
+		now := s.Layout().TickOf(time.Now())
+		f := &deaf{scheme: s, ask: make(chan Grant), first: Grant{Node: 1, From: now, Until: now + 10}}
+		g := must(New(Config{Fence: f, MaxWait: time.Second}))
+		time.Sleep(20 * time.Millisecond)
+		_, err := g.Next(t.Context())
+		isReason(t, err, ErrFenced)
+		f.ask <- Grant{Node: 1, From: now, Until: now + 1000}
+		noError(t, g.Close())
+	})
+}
+
 // After a Close that failed, the fence may serve another generator: then
 // the first one gives nothing back any more.
 func TestShutdownAfterTheFenceWentOn(t *testing.T) {

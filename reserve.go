@@ -119,8 +119,10 @@ func (g *Generator) pauseFor(
 	// The fence knows why there is no grant, and says so when it is
 	// stopped.
 	f.stop()
-	g.world.Wait(-1, f.done)
-	if f.err == nil {
+	switch {
+	case g.world.Wait(lookAgain, f.done) != 0: // it does not stop, as on a slow disk
+		return nil, true
+	case f.err == nil:
 		return nil, false
 	}
 	return answered(f.err), true

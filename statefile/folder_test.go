@@ -137,6 +137,14 @@ func TestFolderHasOneLayout(t *testing.T) {
 	openDir(t, dir, keyed(keys...), snowfence.NodeRange{}) // the next secret is added
 }
 
+// With a clock before the epoch, a folder had no file that kept its layout.
+func TestFolderBeforeTheEpoch(t *testing.T) {
+	dir := t.TempDir()
+	openFolder := func(spec string) error { return errOf(Folder(dir, testScheme(spec), snowfence.NodeRange{})) }
+	noError(t, openFolder("time=40,node=3,seq=6,epoch=2100-01-01"))
+	fails(t, openFolder("time=40,node=4,seq=5,epoch=2100-01-01"), "another layout")
+}
+
 // A damaged file is no free node, and a file that was deleted is no new
 // one.
 func TestFolderDamaged(t *testing.T) {

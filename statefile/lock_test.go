@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
@@ -132,5 +133,9 @@ func TestFileOnACopiedMachine(t *testing.T) {
 		}
 		kill(t, f)
 		wantErr(t, errOf(File(path, s, 3)), ErrUnusable, "%s: a later process", name)
+		noError(t, Reset(path, s, 3, time.Now().Add(time.Second)))
+		grant(t, openState(t, path, s, 3), s.Layout().TickOf(time.Now()))
+		fails(t, end(g), "%s: again, beside a successor", name)
+		must(os.Stat(path))
 	}
 }

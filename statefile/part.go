@@ -124,12 +124,12 @@ func (f *Fence) bindShare(u *share) (unbind func(), err error) {
 	}), nil
 }
 
-// mayUse refuses two kinds of shares: one of a fence around this one that
-// does not bind, while other shares are in use, and the whole sequence of a
+// mayUse refuses three kinds of shares: a slice of a fence that does not
+// bind, any such share while others are in use, and the whole sequence of a
 // file that keeps a slice. It needs mu.
 func (f *Fence) mayUse(u *share) error {
 	switch {
-	case len(f.bound) > 0 && !slices.Contains(f.bound, u):
+	case (u.slice || len(f.bound) > 0) && !slices.Contains(f.bound, u):
 		return fmt.Errorf("snowfence: state file %s: %w", f.path, snowfence.ErrBound)
 	case !u.slice && len(f.state.slices) > 0:
 		return fmt.Errorf("snowfence: state file %s: %w: it is of the slice %s, and other machines may use the other "+

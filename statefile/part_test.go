@@ -280,26 +280,12 @@ func TestSliceIsRefused(t *testing.T) {
 	one := testScheme("time=40,node=3,epoch=1995-01-03")
 	fence := must(openState(t, filepath.Join(t.TempDir(), "node"), one, 1).SequencePart(0, 0))
 	numbersIn(t, one, takeSome(newGenerator(t, snowfence.Config{Fence: fence, Time: newFakeClock().Now}), 1), 0, 0)
+	// A fence that does not bind cannot know what an earlier one used.
+	f := openState(t, filepath.Join(t.TempDir(), "node"), one, 1)
+	unbound := bare{must(f.SequencePart(0, 0))}
+	wantErr(t, errOf(snowfence.New(snowfence.Config{Fence: unbound})), snowfence.ErrBound, "a slice that was not bound")
 }
 
 // bare hides that a fence binds.
 type bare struct{ snowfence.Fence }
 
-// A fence around a state file that does not bind gets nothing while slices
-// are in use.
-func TestUnboundBesideSlices(t *testing.T) {
-	s := testScheme("time=40,node=3,seq=6,epoch=1994-01-01")
-	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
-	clock := newFakeClock()
-	c := snowfence.Config{Fence: bare{must(f.SequencePart(0, 40))}, Time: clock.Now, Lead: 1500, MaxWait: -1}
-	unbound := newGenerator(t, c)
-	all := takeSome(unbound, 500)
-	c.Fence = must(f.SequencePart(20, 63))
-	bound := newGenerator(t, c)
-	for range 3 {
-		all = append(all, takeSome(unbound, 6000)...)
-		all = append(all, takeSome(bound, 3000)...)
-		clock.Advance(time.Second)
-	}
-	checkUnique(t, all)
-}

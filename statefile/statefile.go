@@ -242,7 +242,9 @@ func (f *Fence) refuseCopy() error {
 	if !f.machine.Copied() {
 		return nil
 	}
-	_ = os.Rename(f.path, f.path+".copied") // or an earlier call did it
+	if f.lock != nil { // after Close it may be a successor's
+		_ = os.Rename(f.path, f.path+".copied") // or an earlier call did it
+	}
 	return f.unknownError("the machine was resumed from a snapshot, and a copy of it may use node %d", f.state.node)
 }
 
