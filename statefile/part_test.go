@@ -288,4 +288,3 @@ func TestSliceIsRefused(t *testing.T) {
 
 // bare hides that a fence binds.
 type bare struct{ snowfence.Fence }
-
