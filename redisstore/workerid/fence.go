@@ -108,10 +108,6 @@ func (w *Worker) grant(f *Fence) (snowfence.Grant, bool) {
 	if w.err != nil || w.checks < settleChecks {
 		return snowfence.Grant{}, false
 	}
-	if w.machine.Copied() {
-		go w.loseToCopy() // which needs mu
-		return snowfence.Grant{}, false
-	}
 	g := snowfence.Grant{
 		Node:  w.number,
 		From:  w.first(f),

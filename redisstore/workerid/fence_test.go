@@ -3,13 +3,11 @@ package workerid
 import (
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/world"
 )
 
 func TestAFenceServesOneGenerator(t *testing.T) {
@@ -155,27 +153,6 @@ func TestTheLayoutEnds(t *testing.T) {
 			t.Error(err)
 		}
 		noError(t, f.Close())
-	})
-}
-
-// TestCopiedMachine takes another number, because a copy of the machine may
-// have the earlier ones, and leaves those to run out.
-func TestCopiedMachine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, counter := newSimulated(), new(atomic.Uint64)
-		r := registrar(t, s, Options{})
-		r.machine = func() world.Machine { return world.At(counter) }
-		f, w := fence(t, r), must(r.RegisterOne(t.Context()))
-		counter.Add(1)
-		noError(t, w.Close())
-		if g, ok := f.Held(0); ok {
-			t.Errorf("%+v is held", g)
-		}
-		time.Sleep(5 * time.Second)
-		if g, ok := f.Held(0); !ok || g.Node != 61 || s.taken() != 3 {
-			t.Errorf("%+v, %t; %d numbers are taken", g, ok, s.taken())
-		}
-		noError(t, r.UnRegister())
 	})
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/world"
 )
 
 // minTTL is the shortest TTL. A number is held for settleTime before its
@@ -43,11 +42,10 @@ type Options struct {
 // Registrar takes numbers and keeps them until UnRegister. It is safe for
 // concurrent use.
 type Registrar struct {
-	o       Options
-	server  server
-	machine func() world.Machine
-	life    context.Context // ends with UnRegister
-	end     context.CancelFunc
+	o      Options
+	server server
+	life   context.Context // ends with UnRegister
+	end    context.CancelFunc
 
 	mu      sync.Mutex
 	workers map[*Worker]bool    // all that are taken, also those that settle
@@ -73,9 +71,7 @@ func newRegistrar(s server, o *Options) (*Registrar, error) {
 		return nil, fmt.Errorf("workerid: the TTL (LifeTimeSeconds of a RegisterConf) is %v: set it to 15 s, or to %v "+
 			"at least", o.TTL, minTTL)
 	}
-	r := &Registrar{
-		o: *o, server: s, machine: world.Real().Machine, workers: map[*Worker]bool{}, lost: map[int64]time.Time{},
-	}
+	r := &Registrar{o: *o, server: s, workers: map[*Worker]bool{}, lost: map[int64]time.Time{}}
 	r.o.Logger = cmp.Or(o.Logger, slog.Default())
 	r.life, r.end = context.WithCancel(context.Background())
 	return r, nil

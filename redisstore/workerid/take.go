@@ -66,7 +66,6 @@ func (r *Registrar) take(ctx context.Context, count int) (out []*Worker, err err
 func (r *Registrar) takeOf(ctx context.Context, numbers []int64, count int, out []*Worker) ([]*Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.TTL/3)
 	defer cancel()
-	machine := r.machine()
 	found, err := r.server.readKeys(ctx, numbers)
 	for i, s := range found {
 		if s.expiry != gone || len(out) == count || r.shuns(numbers[i]) {
@@ -81,7 +80,7 @@ func (r *Registrar) takeOf(ctx context.Context, numbers []int64, count int, out 
 			return out, err
 		}
 		if ok {
-			out = append(out, newWorker(r, machine, numbers[i], expiry, asked, s))
+			out = append(out, newWorker(r, numbers[i], expiry, asked, s))
 		}
 	}
 	return out, err

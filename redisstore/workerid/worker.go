@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/world"
 )
 
 const (
@@ -21,9 +20,8 @@ const (
 // Worker is a number that this process holds. It renews itself every third
 // of the TTL until it is closed or lost.
 type Worker struct {
-	r       *Registrar
-	machine world.Machine // on which it was taken
-	number  int64
+	r      *Registrar
+	number int64
 
 	life    context.Context // ends with the number
 	end     context.CancelFunc
@@ -44,9 +42,9 @@ type Worker struct {
 	fence    *Fence      // that makes IDs with the number; nil when there is none
 }
 
-func newWorker(r *Registrar, m world.Machine, number, expiry int64, asked time.Time, s sight) *Worker {
+func newWorker(r *Registrar, number, expiry int64, asked time.Time, s sight) *Worker {
 	w := &Worker{
-		r: r, machine: m, number: number,
+		r: r, number: number,
 		ready: make(chan struct{}), stopped: make(chan struct{}), done: make(chan struct{}),
 		expiry: expiry, deadline: asked.Add(r.o.TTL), seen: s,
 	}
@@ -92,10 +90,6 @@ func (w *Worker) keep() {
 // renew renews the number once. It returns how long to wait before the next
 // time.
 func (w *Worker) renew() time.Duration {
-	if w.machine.Copied() {
-		w.loseToCopy()
-		return 0
-	}
 	expiry, ours, deadline := w.wish()
 	ctx, cancel := context.WithTimeout(w.life, min(w.r.o.TTL/3, time.Until(deadline)))
 	defer cancel()
@@ -109,12 +103,6 @@ func (w *Worker) renew() time.Duration {
 		return 0
 	}
 	return w.renewed(s, expiry)
-}
-
-// loseToCopy ends a number that a copy of this machine may have, too.
-func (w *Worker) loseToCopy() {
-	w.finish(fmt.Errorf("workerid: %w: the machine was resumed from a snapshot, and a copy of it may use number %d",
-		ErrLost, w.number))
 }
 
 // wish chooses when the key shall expire. The invariant: while it expires
@@ -227,7 +215,7 @@ func (w *Worker) giveBack(ctx context.Context, unused int64) error {
 	var err error
 	if wait(ctx, w.stopped, nil) != 0 {
 		err = ctx.Err()
-	} else if !w.back.Load() && !w.machine.Copied() {
+	} else if !w.back.Load() {
 		ours := []int64{w.expiry}
 		if w.doubt != 0 {
 			ours = append(ours, w.doubt)
