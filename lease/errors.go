@@ -55,5 +55,5 @@ var (
 
 // TakenError means that none of the requested nodes is free. Its fields say
 // which were asked for (Namespace, Nodes, Fixed, Block), who has them
-// (Held, Refused, Holders), and when the next one is free (NextFree).
+// (Held, Vetoed, Holders), and when the next one is free (NextFree).
 type TakenError = claim.TakenError

@@ -135,8 +135,9 @@ func lockWithin(path string, most time.Duration) (*os.File, error) {
 //
 // Invariant: no node is used under two locks, and none under two layouts.
 func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange, first int64) (*Fence, error) {
-	now := max(s.Layout().TickOf(time.Now()), 0) // before the epoch, too, an unused node is free
-	var ahead *Fence                             // the one that can be used soonest
+	now := max(s.Layout().TickOf(time.Now()), 0) // an unused node is free before the epoch, too
+
+	var ahead *Fence // the one that can be used soonest
 	var taken []string
 	n := nodes.Until - nodes.From
 	for i := range n {

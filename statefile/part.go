@@ -124,13 +124,17 @@ func (f *Fence) bindShare(u *share) (unbind func(), err error) {
 	}), nil
 }
 
-// mayUse refuses three kinds of shares: a slice of a fence that does not
-// bind, any such share while others are in use, and the whole sequence of a
-// file that keeps a slice. It needs mu.
+// mayUse refuses a share that no generator bound, if it is a slice or if
+// others are in use, and the whole sequence of a file that keeps a slice.
+// It needs mu.
 func (f *Fence) mayUse(u *share) error {
+	bound := slices.Contains(f.bound, u)
 	switch {
-	case (u.slice || len(f.bound) > 0) && !slices.Contains(f.bound, u):
+	case !bound && len(f.bound) > 0:
 		return fmt.Errorf("snowfence: state file %s: %w", f.path, snowfence.ErrBound)
+	case !bound && u.slice:
+		return fmt.Errorf("snowfence: state file %s: no generator bound the slice %v: a fence around it has to be a "+
+			"snowfence.Binder, and to pass Bind on", f.path, u)
 	case !u.slice && len(f.state.slices) > 0:
 		return fmt.Errorf("snowfence: state file %s: %w: it is of the slice %s, and other machines may use the other "+
 			"numbers of node %d: go on with it (SequencePart, --slice), or take the slice %v, the whole sequence, "+

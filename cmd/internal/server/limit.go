@@ -105,8 +105,8 @@ func (s *Leases) checkRoom(ctx context.Context, id *Identity, limit int, namespa
 
 // nodesOf returns the nodes of a namespace that only clients of a caller
 // can use now. A node that was given back counts until the used part of its
-// grant has passed. The lease of each ended node, by its first one, has
-// ended, and its holder may renew it.
+// grant has passed. The leases of ended have ended, and their holders may
+// renew them: for each node, it has the first one of its unit.
 func (s *Leases) nodesOf(
 	ctx context.Context, id *Identity, namespace string,
 ) (nodes map[int64]bool, ended []int64, err error) {
