@@ -243,15 +243,16 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 }
 
 // afterRead is a store in which something happens right after the first
-// read of a node.
+// read of a node, or of the least one given.
 type afterRead struct {
 	store.Store
-	do func()
+	do    func()
+	least int64
 }
 
 func (a *afterRead) Get(ctx context.Context, keys []store.Key) (_ []store.Record, reply store.Reply, _ error) {
 	rs, reply, err := a.Store.Get(ctx, keys)
-	if do := a.do; do != nil && keys[0].Node >= 0 {
+	if do := a.do; do != nil && keys[0].Node >= a.least {
 		a.do = nil
 		do()
 	}
@@ -317,21 +318,27 @@ func TestNamespaceOfFunctions(t *testing.T) {
 // Ticks of a layout came into a record of the next one.
 func TestRetiredDuringAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, _ := sqlStage(t)
+		st, s := sqlStage(t)
 		recordSQL(t, st, 6)
 		time.Sleep(time.Minute)
 		reads, next := &afterRead{Store: st}, newScheme(t, "time=40,node=12,seq=10,epoch=1999-01-01T00:00:00Z,tick=1s")
-		reads.do = func() {
-			o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}, Unused: time.Now()}
-			must(scope.Namespaces(st).Change(t.Context(), "default", next, o))
+		change := func(to *snowfence.Scheme) func() {
+			return func() {
+				o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 6}, Unused: time.Now()}
+				must(scope.Namespaces(st).Change(t.Context(), "default", to, o))
+			}
 		}
+		reads.do = change(next)
 		_, err := scope.Namespaces(reads).RetireFunctions(t.Context(), "default", 6)
 		refused(t, "a layout that was changed meanwhile", err, "try again")
-		must(scope.Namespaces(st).RetireFunctions(t.Context(), "default", 6))
 		r := got(st.Get(t.Context(), []store.Key{{Namespace: "default", Node: 6}}))[0]
 		if until := next.Layout().TimeOf(r.Until); until.After(time.Now().Add(time.Hour)) {
 			t.Errorf("the node is used up to %v", until)
 		}
+		reads.do, reads.least = change(s), store.NamespaceNode
+		_, err = scope.Namespaces(reads).RetireFunctions(t.Context(), "default", 6)
+		refused(t, "a layout that came back meanwhile", err, "try again")
+		must(scope.Namespaces(st).RetireFunctions(t.Context(), "default", 6))
 	})
 }
 

@@ -103,6 +103,18 @@ func TestOneLimitOfTwoClocks(t *testing.T) {
 	})
 }
 
+// An ended lease whose holder gave way to nobody goes on without a count.
+func TestEndedLeaseIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		st, s := scripted(t, "n")
+		renew, _ := heldNode(t, s, limited(t, 1, VerbLease), 0, 4*time.Second)
+		time.Sleep(time.Minute)
+		st.count = func(context.Context) error { return errSilent }
+		noError(t, renew())
+	})
+}
+
 // A token without a limit renewed subleases of one with a limit that had
 // ended, while the programs of that one had its places.
 func TestEndedTicketsOfAnotherToken(t *testing.T) {
