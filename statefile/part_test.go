@@ -281,10 +281,17 @@ func TestSliceIsRefused(t *testing.T) {
 	one := testScheme("time=40,node=3,epoch=1995-01-03")
 	fence := must(openState(t, filepath.Join(t.TempDir(), "node"), one, 1).SequencePart(0, 0))
 	numbersIn(t, one, takeSome(newGenerator(t, snowfence.Config{Fence: fence, Time: newFakeClock().Now}), 1), 0, 0)
-	// A fence that does not bind cannot know what an earlier one used.
-	f := openState(t, filepath.Join(t.TempDir(), "node"), one, 1)
-	_, err := snowfence.New(snowfence.Config{Fence: bare{must(f.SequencePart(0, 0))}})
-	tests.Says(t, err, "pass Bind on", "a slice that was not bound")
+	// A fence that does not bind cannot know what others use, and used.
+	f := openState(t, filepath.Join(t.TempDir(), "node"), testScheme("twitter"), 1)
+	unbind := must(must(f.SequencePart(0, 31)).(snowfence.Binder).Bind(nil))
+	wantErr(t, errOf(snowfence.New(snowfence.Config{Fence: bare{f}})), snowfence.ErrBound, "the file beside a slice")
+	unbind()
+	grant(t, f, 5)
+	part := must(f.SequencePart(0, 31))
+	if g, ok := part.Held(0); ok {
+		t.Errorf("an unbound slice has %+v", g)
+	}
+	tests.Says(t, errOf(snowfence.New(snowfence.Config{Fence: bare{part}})), "pass Bind on", "an unbound slice")
 }
 
 // bare hides that a fence binds.
