@@ -30,7 +30,7 @@ func (n numbers) textValues() values {
 	return values{
 		"About": about.String(), "Spec": strings.ReplaceAll(n.Spec, "'", "''"), "Node": n.Node, "Lead": n.Lead,
 		"Tick": n.Tick, "Epoch": n.Epoch, "MaxTick": n.MaxTick, "End": n.End, "First": n.First, "Count": n.Count,
-		"TimeShift": n.TimeShift, "SeqShift": n.SeqShift, "NodeBits": n.NodeBits,
+		"Anew": n.Anew, "TimeShift": n.TimeShift, "SeqShift": n.SeqShift, "NodeBits": n.NodeBits,
 	}
 }
 

@@ -27,9 +27,11 @@ BEGIN
   IF EXISTS (SELECT 1 FROM {{Schema}}snowfence_state WHERE layout <> '{{Spec}}' OR node <> {{Node}}) THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: here are functions of another node or layout: retire these, and print them with another --schema';
   END IF;
-  IF (SELECT COUNT(*) FROM {{Schema}}snowfence_state) = 0 THEN
+  IF {{Anew}} OR (SELECT COUNT(*) FROM {{Schema}}snowfence_state) = 0 THEN -- a lower start moves nothing
     INSERT INTO {{Schema}}snowfence_position VALUES ({{Start}}, CONNECTION_ID());
     DELETE FROM {{Schema}}snowfence_position WHERE position = {{Start}} AND connection = CONNECTION_ID();
+  END IF;
+  IF (SELECT COUNT(*) FROM {{Schema}}snowfence_state) = 0 THEN
     INSERT INTO {{Schema}}snowfence_state VALUES (1, '{{Spec}}', {{Node}}, {{Server}});
   END IF;
 END;;

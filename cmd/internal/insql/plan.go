@@ -33,6 +33,7 @@ type Plan struct {
 	Layout snowfence.Layout
 	Node   int64
 	From   int64 // tick above which the first ID lies
+	Anew   bool  // From counts for functions that are there, too: others may have used the node since
 
 	Lanes   int           // slices of the sequence, each for one transaction at a time; 0 for DefaultLanes
 	Lead    int64         // how many ticks IDs may run ahead of the clock; see DefaultLead

@@ -38,6 +38,7 @@ DECLARE
   had   {{Schema}}.snowfence_state;
   class int := '{{InText}}.snowfence_state'::regclass::oid::int;
   start bigint := {{From}};
+  seq   regclass;
   last  bigint;
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_roles r ON r.oid = c.relowner
@@ -49,7 +50,18 @@ BEGIN
   IF had.layout <> '{{Spec}}' OR had.node <> {{Node}} THEN
     RAISE 'snowfence: this schema has the functions of node % of the layout %: retire and drop those, or retire these and print them with another --schema', had.node, had.layout;
   END IF;
+  IF had.lanes IS NOT NULL AND NOT {{Anew}} THEN -- nothing else had the node since
+    start := 0;
+  END IF;
   IF had.lanes = {{Lanes}} THEN
+    FOR lane IN 0 .. {{Lanes}} - 1 LOOP
+      EXIT WHEN start = 0;
+      PERFORM pg_catalog.pg_advisory_xact_lock(class, lane);
+      seq := pg_catalog.format('%s.snowfence_lane_{{Lanes}}_%s', '{{InText}}', lane);
+      IF pg_catalog.pg_sequence_last_value(seq) < start * {{Per}} THEN
+        PERFORM pg_catalog.setval(seq, start * {{Per}});
+      END IF;
+    END LOOP;
     RETURN;
   END IF;
   -- Other lanes have other slices of the same ticks: they begin above all that the old ones took, and lanes of
@@ -58,7 +70,6 @@ BEGIN
     IF NOT EXISTS (SELECT FROM {{Schema}}.snowfence_state WHERE xmin = xid AND identity = {{Schema}}.snowfence_identity()) THEN
       RAISE 'snowfence: the server or its data is not the one that made the IDs: run snowfence_confirm first';
     END IF;
-    start := 0;
   END IF;
   FOR lane IN 0 .. coalesce(had.lanes, 0) - 1 LOOP
     PERFORM pg_catalog.pg_advisory_xact_lock(class, lane);

@@ -47,6 +47,7 @@ var pgProbes = []probe{
 	{"busy table", []string{"--lanes", "1"}, pgBusyTable},
 	{"column", nil, pgColumnTurns},
 	{"printed again", far("--lanes", "2"), pgPrintedAgain},
+	{"printed anew", far("--lanes", "2"), pgPrintedAnew},
 	{"rights", nil, pgRights},
 	{"settings", nil, pgSettings},
 	{"names", []string{"--schema", `It's "a" Schema`}, pgNames},
@@ -78,6 +79,7 @@ var mariadbProbes = []probe{
 	{"data put back", nil, putBack},
 	{"numbers of a session", nil, sessionNumbers},
 	{"printed again", nil, again},
+	{"printed anew", far(), anew},
 	{"increment", nil, increment},
 	{"time of the session", nil, timeOfSession},
 }

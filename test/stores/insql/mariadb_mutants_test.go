@@ -53,6 +53,8 @@ var mariadbMutants = []mutant{
 	{"layout <> 'time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms' OR ", "", "printed again"},
 	{" OR node <> 5)", ")", "printed again"},
 	{"IF (SELECT COUNT(*) FROM snowfence_state) = 0 THEN", "IF TRUE THEN", "printed again"},
+	{"IF false OR (SELECT COUNT(*) FROM snowfence_state) = 0 THEN", "IF false THEN", "printed anew"},
+	{"IF false OR (", "IF (", "printed anew"},
 	{"/*!80000 DROP FUNCTION IF EXISTS snowfence_next */", "DROP FUNCTION snowfence_next", "printed again"},
 	{"+ CEIL(seconds * 1000000 / 1000)", "", "another server"},
 	{" + 1000 + 1;", ";", "another server"},

@@ -1,7 +1,10 @@
 package insql
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
+	"time"
 
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
@@ -91,5 +94,24 @@ func again(b base) {
 		b.do("CREATE TABLE kept AS SELECT * FROM snowfence_state", "UPDATE snowfence_state SET "+column)
 		b.failing(b.load(b.text), "another node or layout")
 		b.do("UPDATE snowfence_state s, kept k SET s.layout = k.layout, s.node = k.node", "DROP TABLE kept")
+	}
+}
+
+var positionOf = regexp.MustCompile(`(position (?:VALUES \(|= ))\d+(,| AND)`)
+
+// anew prints the functions for a node that had another user: they begin
+// above its ticks, also where old functions left their position.
+func anew(b base) {
+	s := fleet.Scheme(b, "snowfence")
+	b.next(8)
+	start := s.Layout().TickOf(time.Now().Add(time.Hour))
+	text := strings.Replace(b.text, "IF false OR", "IF true OR", 1)
+	for _, below := range []int64{0, 500_000} { // the second text begins lower
+		b.must(b.load(positionOf.ReplaceAllString(text, fmt.Sprintf("${1}%d${2}", (start-below)<<12))))
+		for _, id := range b.next(8) {
+			if p, err := s.Decode(id); err != nil || p.Tick < start {
+				b.Fatalf("%+v, and the node is free from tick %d on: %v", p, start, err)
+			}
+		}
 	}
 }

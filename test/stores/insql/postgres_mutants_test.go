@@ -10,7 +10,6 @@ const (
 	pgTake   = "WHILE NOT pg_try_advisory_xact_lock(class::int, lane) LOOP"
 	pgWait   = "      PERFORM pg_advisory_xact_lock(class::int, lane);\n"
 	pgPos    = "pos := greatest(last + 1, tick * 4096 + (last + 1) % 4096);"
-	pgOld    = "PERFORM pg_catalog.pg_advisory_xact_lock(class, lane);"
 	pgApart  = "COMMIT;\n\n-- By itself, because transactions that wrote to the table may wait for a lane."
 	pgColumn = "ALTER TABLE \"orders\" ALTER COLUMN \"id\" SET DEFAULT \"public\".snowfence_next();\n"
 	pgLock   = "LOCK TABLE \"orders\" IN ACCESS EXCLUSIVE MODE;"
@@ -67,6 +66,10 @@ var pgMutants = []mutant{
 	{"start := greatest(start, last / had.slots + 1);", "start := last / had.slots + 1;", "lanes"},
 	{"xmin = xid AND identity = \"public\".snowfence_identity()) THEN", "true) THEN", "lanes"},
 	{"    start := 0;\n", "", "lanes"},
+	{"had.lanes IS NOT NULL AND NOT false THEN", "had.lanes IS NOT NULL THEN", "printed anew"},
+	{"EXIT WHEN start = 0;", "EXIT;", "printed anew"},
+	{"pg_sequence_last_value(seq) < start * 2048", "pg_sequence_last_value(seq) < start * 1024", "printed anew"},
+	{"pg_sequence_last_value(seq) < start * 2048", "pg_sequence_last_value(seq) > 0", "printed anew"},
 	{pgApart, pgColumn + pgApart, "busy table"},
 	{pgLock, "", "column"},
 	{"LIKE 'nextval(%'", "LIKE 'x'", "column"},

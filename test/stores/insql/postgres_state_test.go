@@ -2,6 +2,7 @@ package insql
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -64,6 +65,30 @@ func pgPrintedAgain(b base) {
 		"had.node <> 5": "had.node <> 6", "had.layout <> 'time=41": "had.layout <> 'time=40",
 	} {
 		b.failing(b.load(strings.ReplaceAll(b.text, old, other)), "another --schema")
+	}
+}
+
+var startOf = regexp.MustCompile(`start bigint := \d+;`)
+
+// pgPrintedAnew prints the functions for a node that had another user: they
+// begin above its ticks, also where old functions left their lanes.
+func pgPrintedAnew(b base) {
+	s := fleet.Scheme(b, "snowfence")
+	b.next(8)
+	start := s.Layout().TickOf(time.Now().Add(time.Hour))
+	text := strings.Replace(b.text, "AND NOT false", "AND NOT true", 1)
+	for i, lanes := range []int{2, 2, 4} {
+		at := start - 500_000 // the second text begins lower
+		if i != 1 {
+			start += 1_000_000
+			at = start
+		}
+		b.must(b.load(startOf.ReplaceAllString(pgRelaned(text, 2, lanes), fmt.Sprintf("start bigint := %d;", at))))
+		for _, id := range b.next(8) {
+			if p, err := s.Decode(id); err != nil || p.Tick < start {
+				b.Fatalf("print %d: %+v, and the node is free from tick %d on: %v", i, p, start, err)
+			}
+		}
 	}
 }
 

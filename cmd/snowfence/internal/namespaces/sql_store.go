@@ -43,6 +43,7 @@ func sqlRecorded(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sql
 	if err != nil {
 		return "", f.explainSQL(ns, plan.Node, err)
 	}
+	plan.Anew = !f.again
 	plan.About = []string{fmt.Sprintf("Namespace %s keeps node %d for this database and schema. When you have dropped "+
 		"these functions, run snowfence sql --retire --node %d.", f.store.Namespace, plan.Node, plan.Node)}
 	if f.label != "" {
