@@ -123,12 +123,18 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 	case open && same && m.n <= there.N: // a program may use what was moved on
 		return m, fmt.Errorf("%s has older data of this name than %s, which knows a later move (%s), and nothing was "+
 			"changed: start no program with %s", from.Name, to.Name, there.To+there.From, from.Name)
+	case open && same && there.N < m.was.N:
+		return m, fmt.Errorf("%s has older data of this name than %s, and nothing was changed: start no program with "+
+			"%s, and close that by a move from it to %s", to.Name, from.Name, to.Name, from.Name)
 	case open && same:
 		return m, fmt.Errorf("%s has a copy of this data, and nothing was changed: if no program ever used it, take "+
 			"an empty store, otherwise start no program with %s", to.Name, from.Name)
 	case open:
 		return m, fmt.Errorf("%s has records of its own under this name, and nothing was changed: take an empty store",
 			to.Name)
+	case same && there.To != "" && there.N > m.n: // the source was never told that the move is complete
+		return m, fmt.Errorf("it was moved from %s to %s, and from there to %s: give its programs that store",
+			from.Name, to.Name, there.To)
 	}
 	backup := "has older data again, stop its programs, restore a backup from after the move"
 	if m.was.Into != "" { // the source was never told that it is complete

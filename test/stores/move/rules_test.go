@@ -116,7 +116,14 @@ func TestMoveRefused(t *testing.T) {
 			must(t, moveAll(t.Context(), third, from))
 			before.Data = strings.Replace(get(t, from, orders).Data, `"n":2`, `"n":1`, 1)
 			put(t, to, before)
+		}, "start no program with TO, and close that by a move from it to FROM"},
+		"the target has as much of it": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			put(t, to, get(t, from, orders))
 		}, "otherwise start no program with FROM"},
+		"the target moved it on before the source was told": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			interrupted(t, scope.Move(t.Context(), "orders", mortalPlace(from, &death{at: 2}), to))
+			must(t, moveAll(t.Context(), to, third))
+		}, "from FROM to TO, and from there to THIRD"},
 		"the target moved it on": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			before := get(t, from, orders)
 			must(t, moveAll(t.Context(), from, to), moveAll(t.Context(), to, third))
