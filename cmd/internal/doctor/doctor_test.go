@@ -276,3 +276,17 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%+v", r.results)
 	}
 }
+
+// A held unit has all its nodes.
+func TestUnitsThatAreLeft(t *testing.T) {
+	st, l := store.NewMemory(), snowfence.Default()
+	s := tests.Must(snowfence.NewScheme(l))
+	tests.Must(scope.Namespaces(st).Create(t.Context(), "default", s, &scope.NamespaceOptions{Unit: 512}))
+	for node := int64(0); node < s.Nodes(); node += 512 {
+		tests.Must(store.Put(t.Context(), st, store.Write{New: store.Record{
+			Key: store.Key{Namespace: "default", Node: node}, Nonce: "n", Revision: 1, Generation: 1, Holder: "x",
+			At: start.UnixMilli(), Until: l.TickOf(start.Add(15 * time.Second)),
+		}}))
+	}
+	expect(t, look(t, st, start, NodesLeft), Found, "all 1024 nodes are taken")
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -26,13 +27,16 @@ func nodes(ctx context.Context, c *Case, ns scope.Namespace, l snowfence.Layout,
 	total, anyHeld := free, false
 	var ended store.Record // the last grant that was not given back
 	for _, rec := range records {
+		if view.Inside(rec, ns) {
+			continue
+		}
 		about := fmt.Sprintf("%s/%d", ns.Name, rec.Node)
 		leasable := rec.Node >= ns.Nodes.From && rec.Node < ns.Nodes.Until
 		held := rec.Generation >= ns.Since && rec.Held(l.TickOf(now))
 		ahead := leasable && rec.Generation >= ns.Since &&
 			l.TimeOf(rec.Until).After(now.Add(ns.MaxTTL+ns.MaxSkew))
 		if ahead || leasable && (held || rec.Veto != "") {
-			free--
+			free -= ns.Unit
 		}
 		if ahead {
 			r.found(NodeAhead, about, "let its programs take another node, or wait until then",
@@ -77,7 +81,7 @@ func nodes(ctx context.Context, c *Case, ns scope.Namespace, l snowfence.Layout,
 // node. Their veto is meant, and stays until they are dropped.
 func hasFunctions(ns scope.Namespace, node int64) bool {
 	return slices.ContainsFunc(ns.Regions, func(r scope.Region) bool {
-		return r.Functions != nil && !r.Ended && r.Nodes.From == node
+		return r.Functions != nil && !r.Ended && r.Nodes.From&^(ns.Unit-1) == node
 	})
 }
 
