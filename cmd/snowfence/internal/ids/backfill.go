@@ -44,7 +44,7 @@ func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *forma
 	if err != nil {
 		return err
 	}
-	node := int64(0) // it has no holder: any will do
+	node := ns.Nodes.From // it has no holder, but other stores may use other nodes
 	if f.node.node != "" {
 		if node, _, err = command.ParseNode(ctx, s, f.node.node); err != nil {
 			return err
