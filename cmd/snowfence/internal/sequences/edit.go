@@ -69,11 +69,12 @@ func sequenceConfirm(e *command.Env) *cobra.Command {
 out, and a sequence stops. Confirm lets it go on above all of them. Say where that is:
 
   --floor N  no number at or above N was given to anybody, or is held by a running program.
-             Look for N five seconds after the loss: calls under way may still get numbers
+             Look for N ten seconds after the loss: calls under way may still get numbers
   --used N   N is the highest number that any caller got, also in a block or through a server,
              or that the error of a running program names; if your tables went back, too, find
              a floor. As many more are skipped as --programs can hold: twice the largest range
-             for each program that took numbers that the store lost, also if it stopped
+             for each program that took numbers that the store lost, also if it stopped.
+             If the store lost a larger --max-range, set that first
 
 Of a dated sequence, confirm closes earlier periods for good. The present one and the next
 begin there.
