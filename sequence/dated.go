@@ -104,6 +104,15 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (Serials, error) {
 	}
 }
 
+// Fill is [Sequence.Fill] for a period, which the caller names.
+func (d *Dated) Fill(ctx context.Context, period int64, dst []int64) (int, error) {
+	p, err := d.namedPeriod(period)
+	if err != nil {
+		return 0, err
+	}
+	return p.numbers.Fill(ctx, dst)
+}
+
 func (d *Dated) serials(p *period, got span) Serials {
 	taken := d.calendar.dayIn(p.at, d.world.Now())
 	return Serials{p.at, got.firstNumber(p.numbers.step), got.len(), taken, p.numbers.step, d.calendar.pattern}

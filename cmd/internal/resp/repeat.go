@@ -78,21 +78,10 @@ func (c *conn) repeatNumbers(n int) int {
 	if last.seq == nil || c.id.May(server.VerbIDs, last.name) != nil || c.id.Limited() {
 		return 0
 	}
-	if last.period != 0 {
-		got, err := last.seq.Take(c.srv.life, last.period, int64(n))
-		if err != nil {
-			return 0
-		}
-		c.id.Count(int64(n))
-		for i := range got.Count {
-			c.out = appendInt(c.out, got.At(i))
-		}
-		return n
-	}
 	if c.numbers == nil {
 		c.numbers = make([]int64, maxRepeats)
 	}
-	n, _ = last.seq.Fill(c.srv.life, c.numbers[:n])
+	n, _ = last.seq.Fill(c.srv.life, last.period, c.numbers[:n])
 	c.id.Count(int64(n))
 	for _, number := range c.numbers[:n] {
 		c.out = appendInt(c.out, number)

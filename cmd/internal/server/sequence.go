@@ -118,19 +118,25 @@ func (sq *Sequence) Take(ctx context.Context, period, n int64) (got Numbers, err
 	return got, nil
 }
 
-// Fill writes numbers of a plain sequence to dst, in their order; they need
-// not follow each other. On an error the first n are good.
-func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
-	if err := sq.refusalOf(0, 1); err != nil {
+// Fill writes numbers of a period, or of a plain sequence with 0, to dst,
+// in their order; they need not follow each other. On an error the first n
+// are good.
+func (sq *Sequence) Fill(ctx context.Context, period int64, dst []int64) (n int, err error) {
+	if err := sq.refusalOf(period, 1); err != nil {
 		return 0, err
 	}
 	p := call{Context: ctx, sq: sq}
 	defer p.endWait()
-	if n, err = sq.plain.Fill(&p, dst); err != nil {
-		err = sq.rememberRefusal(ctx, 0, 1, err)
+	if sq.Dated() {
+		n, err = sq.dated.Fill(&p, period, dst)
+	} else {
+		n, err = sq.plain.Fill(&p, dst)
+	}
+	if err != nil {
+		err = sq.rememberRefusal(ctx, period, 1, err)
 	}
 	if n > 0 {
-		sq.noteNumber(0, dst[n-1], int64(n))
+		sq.noteNumber(period, dst[n-1], int64(n))
 	}
 	return n, err
 }
