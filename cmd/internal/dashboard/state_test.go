@@ -197,3 +197,19 @@ func TestOutageBeganBeforeAnybodyLooked(t *testing.T) {
 		t.Errorf("%+v", over)
 	}
 }
+
+// Rows of many namespaces and sequences took the room of few.
+func TestRowsOfAPageHaveRoom(t *testing.T) {
+	b := newBench(t)
+	p := client{sender: &sender{caller: &server.Caller{}}}
+	v := snapshot{spaces: make([]spaceState, 10_000)}
+	others := &server.Caller{}
+	noError(t, b.service.Reserve(others, server.MostRoom-(10<<20)))
+	if b.d.reserveRows(&p, v) == nil {
+		t.Error("20 MB have room in 10")
+	}
+	b.service.Ended(others)
+	p = client{sender: p.sender}
+	noError(t, errors.Join(b.d.reserveRows(&p, v), b.d.reserveRows(&p, v)))
+	noError(t, b.service.Reserve(others, server.MostRoom-(20<<20)))
+}

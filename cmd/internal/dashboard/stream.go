@@ -23,6 +23,7 @@ type sender struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	buf     bytes.Buffer
+	caller  *server.Caller
 }
 
 func (s *sender) sendEvent(kind string, v any) error {
@@ -86,7 +87,8 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer d.sampler.countPage(r.Context())()
 	p := client{sender: s, states: map[string]spaceState{}, sequences: map[string]sequenceState{}}
-	if p.sendFirst(d.sampler.snapshotFor(id), d.sampler.historyFor(id, "")) != nil {
+	first := d.sampler.snapshotFor(id)
+	if d.reserveRows(&p, first) != nil || p.sendFirst(first, d.sampler.historyFor(id, "")) != nil {
 		return nil // the page has gone
 	}
 	for n := 1; ; n++ {
@@ -103,12 +105,27 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 					return nil
 				}
 			}
-			err = p.sendNews(d.sampler.snapshotFor(id))
+			v := d.sampler.snapshotFor(id)
+			if err = d.reserveRows(&p, v); err == nil {
+				err = p.sendNews(v)
+			}
 		}
 		if err != nil {
 			return nil // the page has gone
 		}
 	}
+}
+
+// reserveRows takes room for the namespaces and sequences that a page has,
+// where they are more than before.
+func (d *Dashboard) reserveRows(p *client, v snapshot) error {
+	rows := int64(len(v.spaces)+len(v.sequences)) * server.LeaseRoom / server.StreamRoom
+	more := (rows - p.reserved) * server.StreamRoom
+	if more <= 0 {
+		return nil
+	}
+	p.reserved = rows
+	return d.cfg.Service.Reserve(p.caller, more)
 }
 
 // openStream starts a stream, if there is room for it.
@@ -120,7 +137,7 @@ func (d *Dashboard) openStream(w http.ResponseWriter, r *http.Request, id *serve
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies are not to gather it
-	return &sender{w: w, control: http.NewResponseController(w)}, func() { d.cfg.Service.Ended(c) }, nil
+	return &sender{w: w, control: http.NewResponseController(w), caller: c}, func() { d.cfg.Service.Ended(c) }, nil
 }
 
 // client is the knowledge of a page.
@@ -131,6 +148,7 @@ type client struct {
 	states map[string]spaceState
 
 	sequences map[string]sequenceState
+	reserved  int64 // room for rows beside that of the stream, in rooms of a stream
 }
 
 func (p *client) sendFirst(v snapshot, h history) error {

@@ -19,7 +19,7 @@ func take(c *conn, end *func()) bool {
 		return true
 	}
 	var err error
-	*end, err = c.srv.cfg.Service.Begin(c.place, server.BufferRoom)
+	*end, err = c.srv.cfg.Service.Begin(c.place, c.id, server.BufferRoom)
 	return err == nil
 }
 

@@ -39,6 +39,10 @@ func (p *Process) serveHTTP(
 		Handler: p.withDeadlines(h), ConnContext: withPlace,
 		ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: server.RequestRoom / 2,
 		ErrorLog: log.New(lineLogger{p.cfg.Logger}, "", 0), Protocols: new(http.Protocols),
+		HTTP2: &http.HTTP2Config{ // a stream's deadline ends no write of its connection, and buffers stay
+			WriteByteTimeout: p.cfg.Slow, MaxReadFrameSize: 16 << 10,
+			MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10,
+		},
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
@@ -108,7 +112,8 @@ func (p *Process) handlerOf(l listener) http.Handler {
 		}
 		c := &server.Caller{Identity: id, From: r.RemoteAddr}
 		if err == nil {
-			err = p.service.Reserve(c, 1<<20)
+			series := int64(4*len(p.service.Spaces.List()) + len(p.service.Sequences.List()))
+			err = p.service.Reserve(c, 1<<20+series*server.LeaseRoom)
 		}
 		defer p.service.Ended(c)
 		if err != nil {
@@ -123,24 +128,57 @@ func (p *Process) handlerOf(l listener) http.Handler {
 		p.service.Meter(wireOf(r)).Requests.Add(1)
 		if err := p.tokens.claimPlace(r); err != nil {
 			w.Header().Set("Connection", "close")
-			p.countRefused(r, err)
-			rest.Problem(w, err)
+			p.refuse(w, r, err)
 			return
 		}
 		place, _ := r.Context().Value(placeKey{}).(*server.Place)
-		end, err := p.service.Begin(place, server.RequestRoom)
+		id, _ := p.tokens.identifyRequest(r) // servers and proxies share a connection among tokens
+		end, err := p.service.Begin(place, id, server.RequestRoom)
 		if err != nil {
-			p.countRefused(r, err)
-			rest.Problem(w, err)
+			p.refuse(w, r, err)
 			return
 		}
 		defer end()
 		if r.TLS != nil {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000") // for browsers, on the dashboard
 		}
-		h.ServeHTTP(w, r)
+		if r.ProtoMajor < 2 {
+			h.ServeHTTP(w, r)
+			return
+		}
+		sent := &sentWriter{ResponseWriter: w}
+		h.ServeHTTP(sent, r)
+		if sent.body { // else it ends with its head, as gRPC wants
+			_ = http.NewResponseController(w).Flush()
+		}
 	})
 }
+
+// refuse answers a request that has no room. Over HTTP/2 an answer with a
+// body would wait for the client, and so take room.
+func (p *Process) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	p.countRefused(r, err)
+	if r.ProtoMajor >= 2 {
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	}
+	rest.Problem(w, err)
+}
+
+// sentWriter knows whether an answer over HTTP/2 has a body.
+type sentWriter struct {
+	http.ResponseWriter
+	body bool
+}
+
+// Write implements [http.ResponseWriter].
+func (s *sentWriter) Write(b []byte) (int, error) {
+	s.body = s.body || len(b) > 0
+	return s.ResponseWriter.Write(b)
+}
+
+// Unwrap lets an [http.ResponseController] find the writer below.
+func (s *sentWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // adminHandler is for the server's operators: it needs no token.
 func (p *Process) adminHandler(l listener) http.Handler {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -39,6 +40,25 @@ func TestRefusalForRoomLosesNoNumber(t *testing.T) {
 			p.Service().Ended(&others)
 		}
 	}
+}
+
+// Metrics of many sequences took the room of few.
+func TestMetricsReserveTheirRoom(t *testing.T) {
+	st := newStore(t)
+	p, _ := start(t, Config{}, st)
+	noError(t, p.Service().Reserve(&server.Caller{}, server.MostRoom-2<<20))
+	look := func(want int) {
+		if code, text := get(t, "http://"+p.HTTP+"/metrics", ""); code != want {
+			t.Errorf("%d: %d bytes of text in the room of 2 MB", code, len(text))
+		}
+	}
+	look(http.StatusOK)
+	for i := range 600 {
+		name := fmt.Sprintf("s.c%d", i)
+		noError(t, sequence.Create(t.Context(), st, name, sequence.Definition{}))
+		must(p.service.Sequences.Find(t.Context(), name))
+	}
+	look(http.StatusTooManyRequests)
 }
 
 // Headers were four times the room of a request.

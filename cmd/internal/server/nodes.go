@@ -22,7 +22,7 @@ func (s *Management) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*
 	if err != nil || m.GetAfter() == math.MaxInt64 {
 		return out, err
 	}
-	limit := min(cmp.Or(int(m.Limit), PageOfLeases), PageOfLeases)
+	limit := int(min(cmp.Or(m.Limit, PageOfLeases), PageOfLeases))
 	if m.Node != nil {
 		limit = 1
 	}

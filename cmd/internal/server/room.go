@@ -50,10 +50,10 @@ func (s *Room) Reserve(c *Caller, n int64) error {
 	return nil
 }
 
-// Begin takes room for n bytes of what comes over a connection, before
-// anything of it is read. end gives it back.
-func (s *Room) Begin(p *Place, n int64) (end func(), err error) {
-	who := p.shareName()
+// Begin takes room for n bytes of what a caller sends over a connection,
+// before anything of it is read. end gives it back.
+func (s *Room) Begin(p *Place, id *Identity, n int64) (end func(), err error) {
+	who := cmp.Or(id.shareName(), p.shareName())
 	if !s.used.takeShare(who, n, MostRoom) {
 		return nil, Errorf(TooMuch, "too many requests and large answers are on their way already: ask again")
 	}
@@ -69,7 +69,7 @@ const firstList = 10_000
 // reserveList takes room for a list before it is read, by its last length.
 // read returns the length.
 func (s *Room) reserveList(c *Caller, l *listed, read func() (int, error)) error {
-	before := cmp.Or(l.n.Load(), firstList)
+	before := max(cmp.Or(l.n.Load(), firstList), freeRoom/LeaseRoom+1) // it counts, and can be given back
 	if err := s.Reserve(c, before*LeaseRoom); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Room) reserveList(c *Caller, l *listed, read func() (int, error)) error
 	if err != nil {
 		return err
 	}
-	l.n.Store(max(int64(n), 1))
+	l.n.Store(max(int64(n), 1)) // 0 is an unread list
 	return s.Reserve(c, (int64(n)-before)*LeaseRoom)
 }
 

@@ -114,3 +114,18 @@ func TestRoomGivenBackEarly(t *testing.T) {
 		t.Errorf("%d bytes are used at the end: %v", room.used.total, room.used.by)
 	}
 }
+
+// A list that was shorter than expected gave back room that it never took.
+func TestShortListsGiveBackWhatTheyTook(t *testing.T) {
+	var room Room
+	var l listed
+	list, others := &Caller{From: "192.0.2.1:1"}, &Caller{}
+	l.n.Store(1) // the list was empty before, too
+	noError(t, room.reserveList(list, &l, func() (int, error) { return 0, nil }))
+	if room.Reserve(others, MostRoom+LeaseRoom) == nil {
+		t.Error("others got more than there is")
+	}
+	if room.Ended(list); room.used.total != 0 || len(room.used.by) > 0 {
+		t.Errorf("%d bytes are used at the end: %v", room.used.total, room.used.by)
+	}
+}

@@ -94,9 +94,10 @@ func CheckNumbers(n int64) error {
 // List returns the open sequences in the order of their names.
 func (s *Sequences) List() []*Sequence {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	byName := func(a, b *Sequence) int { return cmp.Compare(a.Name, b.Name) }
-	return slices.SortedFunc(maps.Values(s.all), byName)
+	all := slices.Collect(maps.Values(s.all))
+	s.mu.Unlock()
+	slices.SortFunc(all, func(a, b *Sequence) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
 // askAnew makes the next request for a sequence ask the store
