@@ -1,6 +1,9 @@
 package store
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Closed stands in an identity of a [Store], between colons, for a source
 // that this program may not ask.
@@ -25,4 +28,14 @@ func Compare(now, before string) (same, less bool) {
 		}
 	}
 	return true, less
+}
+
+// ErrMoved means that a namespace or a sequence was moved to another store,
+// or is being moved to this one.
+var ErrMoved = errors.New("it was moved to another store: give this program that one (snowfence doctor names it)")
+
+// Place is a store and how people call it.
+type Place struct {
+	Store
+	Name string
 }

@@ -34,3 +34,11 @@ func Plain(text string) bool { return utf8.ValidString(text) && !strings.Contain
 func commands(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
+
+// Format is the version of the data in a store. A release that changes it
+// raises the number, and a program refuses a namespace with a later one.
+const Format = 1
+
+// Servers is the name under which servers keep records of themselves. No
+// namespace can have it.
+const Servers = "##servers"
