@@ -1,9 +1,12 @@
 package lease
 
 import (
+	"crypto/rand"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -87,5 +90,58 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 			t.Fatalf("%s: as advised: %v", what, err)
 		}
 		l.Orphan()
+	}
+}
+
+// What a server cannot read it calls damaged, and asks the store nothing
+// with it.
+func TestDamagedTickets(t *testing.T) {
+	w := newTicketWorld(t)
+	v := Serve(w.st, w.scheme, w.options())
+	_, lost := v.Acquire(t.Context(), "n", wire.Request{Attempt: rand.Text(), Lost: wire.Ticket("{")})
+	for name, err := range map[string]error{"released": v.Release(t.Context(), wire.Ticket("{"), 0), "lost": lost} {
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "the ticket is damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A server without a scheme is an error of each call, and no panic.
+func TestServerWithoutAScheme(t *testing.T) {
+	w := newTicketWorld(t)
+	fails(t, errOf(Serve(w.st, nil, nil).Acquire(t.Context(), "n", wire.Request{Attempt: rand.Text()})), "it leased")
+}
+
+// Calls begin until one returns an error. It is returned when all have
+// ended.
+func TestEachUntilAnError(t *testing.T) {
+	const n = closers + 10
+	for name, c := range map[string]struct {
+		fails error
+		want  int
+	}{"without an error": {nil, n}, "with an error": {errSilent, closers}} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			begun, ended := 0, 0
+			wait := make(chan struct{})
+			time.AfterFunc(time.Second, func() { close(wait) })
+			err := each(n, closers, func(i int) error {
+				mu.Lock()
+				begun++
+				mu.Unlock()
+				if i == 7 { // while all others wait
+					time.Sleep(time.Millisecond)
+					return c.fails
+				}
+				<-wait
+				mu.Lock()
+				ended++
+				mu.Unlock()
+				return nil
+			})
+			if !errors.Is(err, c.fails) || begun != c.want || ended != begun-1 {
+				t.Errorf("%s: %d calls, %d have ended, %v", name, begun, ended, err)
+			}
+		})
 	}
 }

@@ -1,16 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
+	"math"
+	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/view"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
@@ -49,5 +57,57 @@ func TestServersOfAStoreAreListed(t *testing.T) {
 	code = run(t.Context(), []string{"servers", "--json", "--store", url}, nil, &out, &said, nil)
 	if err := view.Read(out.Bytes(), &v); code != 0 || err != nil || v.Version != "v1.2.3" {
 		t.Errorf("%d %s %s, %v", code, &out, &said, err)
+	}
+}
+
+// A misspelled variable, a namespace that does not exist, and lines that
+// are no JSON: the server said "ready, try curl" in plain text.
+func TestServeSaysWhatIsMissingInJSON(t *testing.T) {
+	s := serveProcess(t, "", "--log-json", "--ready-for", "orders")
+	s.cmd.Env = append(s.cmd.Env, "SNOWFENCE_MAXWAIT=3s", "SNOWFENCE_PORT_8080_TCP=x", "SNOWFENCE_LAYOUT=twitter")
+	var all strings.Builder
+	s.heard = func(line string) {
+		all.WriteString(line + "\n")
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+	s.start()
+	s.waitFor("of ready-for does not exist")
+	s.signal(syscall.SIGTERM)
+	noError(t, s.wait())
+	text := all.String()
+	if strings.Count(text, "means nothing") != 1 || !strings.Contains(text, "SNOWFENCE_MAXWAIT means nothing") {
+		t.Error(text)
+	}
+	if !strings.Contains(text, "snowfence namespace create orders") {
+		t.Error(text)
+	}
+}
+
+// Ctrl-C ends a long run with 130. What it took is printed, so the next run
+// goes on there.
+func TestSequenceNextIsInterrupted(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "ids.db")
+	output(t, "sequence", "create", "orders", "--store", "sqlite:"+store)
+	cmd, stdout, stderr := start(t, store, "sequence", "next", "orders", "-n", "1000000000000")
+	r := bufio.NewReader(stdout)
+	first, err := readIDs(r, 10)
+	if err != nil || len(first) != 10 || first[0] != 1 || first[9] != 10 {
+		t.Fatal(first, err)
+	}
+	noError(t, cmd.Process.Signal(os.Interrupt))
+	rest := must(readIDs(r, math.MaxInt))
+	_ = cmd.Wait()
+	if cmd.ProcessState.ExitCode() != command.ExitInterrupted || stderr.String() != "snowfence: interrupted\n" {
+		t.Errorf("%v: %s", cmd.ProcessState, stderr)
+	}
+	last := rest[len(rest)-1]
+	if last != int64(10+len(rest)) {
+		t.Errorf("%d numbers end with %d", 10+len(rest), last)
+	}
+	got := output(t, "sequence", "next", "orders", "--store", "sqlite:"+store)
+	if got != strconv.FormatInt(last+1, 10)+"\n" {
+		t.Errorf("%s follows %d", got, last)
 	}
 }

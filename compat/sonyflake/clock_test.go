@@ -1,10 +1,14 @@
 package sonyflake
 
 import (
+	"errors"
+	"fmt"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/internal/process"
 	"github.com/snowfence/snowfence/internal/tests"
 )
@@ -30,5 +34,33 @@ func TestClockStepsBackByHours(t *testing.T) {
 	tests.Increasing(t, ids)
 	if at := sf.ToTime(ids[len(ids)-1]); at.Before(begin.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
 		t.Errorf("the last ID says %v, made at %v", at, time.Now())
+	}
+}
+
+func TestErrorsOfAddresses(t *testing.T) {
+	system := &net.OpError{Op: "route", Net: "ip+net", Err: errors.New("no such device")}
+	for _, test := range []struct{ found, want error }{
+		{nil, nil},
+		{errors.New("no address but loopback"), ErrNoPrivateAddress},
+		{fmt.Errorf("the addresses cannot be read: %w", system), system},
+	} {
+		if got := addressError(test.found); got != test.want {
+			t.Errorf("%v: %v, want %v", test.found, got, test.want)
+		}
+	}
+}
+
+// Compose of the zero Sonyflake divided by zero, and NextID said that its
+// time was over.
+func TestZeroSonyflake(t *testing.T) {
+	var sf Sonyflake
+	_, next := sf.NextID()
+	_, waits := sf.NextIDContext(t.Context())
+	_, composed := sf.Compose(time.Now(), 1, 1)
+	for name, err := range map[string]error{"NextID": next, "NextIDContext": waits, "Compose": composed} {
+		tests.WantErr(t, err, snowfence.ErrClosed, "%s", name)
+	}
+	if err := sf.Close(); err != nil || sf.ToTime(5).IsZero() || sf.Decompose(5)["id"] != 5 {
+		t.Errorf("Close: %v; or ToTime or Decompose", err)
 	}
 }

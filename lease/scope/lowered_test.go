@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -80,4 +81,16 @@ func TestLimitsAtTheCreation(t *testing.T) {
 	if err != nil || ns.MaxTTL != time.Minute || ns.MaxSkew != DefaultTTL {
 		t.Errorf("%+v, %v", ns, err)
 	}
+}
+
+// A namespace of a later format is refused by all who read it.
+func TestFormat(t *testing.T) {
+	g := empty(t, "twitter")
+	r := g.namespace().record
+	later := strings.Replace(r.Data, `"format":1`, `"format":2`, 1)
+	if later == r.Data {
+		t.Fatalf("%s has no format", r.Data)
+	}
+	r.Data = later
+	says(t, errOf(ReadNamespace(g.st, r)), "start one of the version that the others have", "")
 }

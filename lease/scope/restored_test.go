@@ -3,6 +3,7 @@ package scope_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,4 +124,38 @@ type timed struct {
 func (s *timed) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
 	rs, _, err := s.Memory.Get(ctx, keys)
 	return rs, store.Reply{Identity: s.id, Now: s.now}, err
+}
+
+// A backup is older than the last renewal. Who is told to restore one is
+// told to run restored, too, or the next holders repeat IDs.
+func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
+	st := store.NewMemory()
+	must(scope.Namespaces(st).Create(t.Context(), "orders", newScheme(t, sqlSpec), nil))
+	rs := got(st.Get(t.Context(), []store.Key{{Namespace: "orders", Node: store.NamespaceNode}}))
+	r := rs[0]
+	r.Nonce, r.Data = "another", "{"
+	must(store.Put(t.Context(), st, store.Write{Old: rs[0].Nonce, New: r}))
+	_, err := scope.Namespaces(st).Show(t.Context(), "orders")
+	if err == nil || !strings.Contains(err.Error(),
+		"stop the programs of this store, restore a backup, and run snowfence store restored before one starts") {
+		t.Errorf("%v", err)
+	}
+}
+
+func newScheme(t testing.TB, spec string) *snowfence.Scheme {
+	t.Helper()
+	l := must(snowfence.ParseLayout(spec))
+	return must(snowfence.NewScheme(l))
+}
+
+// generator leases a node for a generator. Closing the generator closes the
+// lease.
+func generator(
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, c snowfence.Config, o *lease.Options,
+) (*snowfence.Generator, error) {
+	l, err := lease.Open(ctx, st, namespace, s, o)
+	if err != nil {
+		return nil, err
+	}
+	return l.Generator(c)
 }

@@ -1,9 +1,16 @@
 package clib
 
 import (
+	"errors"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/compat/idgen"
+	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // newDrift returns the calls of snow-drift without a generator, which is
@@ -75,4 +82,79 @@ func TestDriftRegister(t *testing.T) {
 	wantStatus(t, d.UnRegister(), OK)
 	_, err := d.NextID()
 	wantStatus(t, err, Invalid)
+}
+
+// C programs had no spread, so that id % 16 of a quiet one was always 0.
+func TestSpreadOption(t *testing.T) {
+	l := newLibrary()
+	doors := map[string]func(layout, options string) (Handle, error){
+		"store": func(layout, options string) (Handle, error) {
+			return l.Open("mem:", "", options+",layout="+layout)
+		},
+		"state file": func(layout, options string) (Handle, error) {
+			return l.OpenStateFile(filepath.Join(t.TempDir(), "node"), layout, 1, options)
+		},
+		"static": func(layout, options string) (Handle, error) { return l.OpenStatic(layout, 1, options) },
+	}
+	for name, open := range doors {
+		h, err := open("snowfence", "max-wait=60s,spread=4096")
+		wantStatus(t, err, OK)
+		even := false
+		for range 50 { // each draw below 2 has a chance of 1 in 2,048
+			var ids [4096]snowfence.ID // more than a tick has left
+			n, err := l.Fill(h, ids[:])
+			wantStatus(t, err, OK)
+			p, err := l.Decode(h, ids[0])
+			wantStatus(t, err, OK)
+			even = even || n > 0 && p.Sequence > 1
+		}
+		if !even {
+			t.Errorf("%s: each tick begins at its first number", name)
+		}
+		wantStatus(t, l.Close(h), OK)
+		for options, why := range map[string]string{
+			"spread=-1": "0 or more", "spread=x": "a number of sequence numbers", "spread=4097": "has 4096",
+		} {
+			_, err = open("snowfence", options)
+			wantStatus(t, err, Invalid)
+			says(t, err, why, "%s, %s", name, options)
+		}
+		_, err = open("sonyflake", "spread=16")
+		wantStatus(t, err, Invalid)
+	}
+	_, err := l.OpenStateFile(filepath.Join(t.TempDir(), "node"), "", 1, "slice=0-7,spread=16")
+	wantStatus(t, err, Invalid)
+}
+
+// Texts name options of C in place of options of Go.
+func TestTextsNameOptionsOfC(t *testing.T) {
+	for text, want := range map[string]string{
+		"set Options.Wait":      "set option wait=30s",
+		"Options.Within is 3":   "option within is 3",
+		"Config.Lead is -1":     "option lead is -1",
+		"Options.Nodes is 3":    "option block is 3",
+		"Options.Node is 3":     "option node is 3",
+		"Options.TTL is 1":      "option ttl is 1",
+		"Options.Label is long": "option label is long",
+	} {
+		if got := TextOf(errors.New(text)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A namespace of a store of many machines is made by hand, as the error
+// says.
+func TestNamespaceThatDoesNotExist(t *testing.T) {
+	st := &open.Store{Leases: store.NewMemory(), Name: "postgres://db"}
+	o := &options{}
+	_, err := useNamespace(t.Context(), st, "shop", o)
+	wantStatus(t, err, Invalid)
+	if err == nil || !strings.Contains(err.Error(), "snowfence namespace create shop") {
+		t.Fatalf("%v", err)
+	}
+	s := must(snowfence.NewScheme(snowfence.Default()))
+	must(scope.Namespaces(st.Leases).Create(t.Context(), "shop", s, nil))
+	_, err = useNamespace(t.Context(), st, "shop", o)
+	wantStatus(t, err, OK)
 }

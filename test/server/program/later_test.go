@@ -1,15 +1,18 @@
 package program
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/test/harness/kinds"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -64,4 +67,69 @@ func answers(url string, status int, text string) error {
 		return fmt.Errorf("%s: %d, %.300s, %w", url, got, body, err)
 	}
 	return nil
+}
+
+// The alert rules are rules, and fire when they should, by Prometheus's own
+// tool.
+func TestAlertRules(t *testing.T) {
+	promtool := servers.Need(t, "prometheus", "promtool")[0]
+	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+		cmd := exec.CommandContext(t.Context(), promtool, args...)
+		cmd.Dir = "../../../deploy/prometheus"
+		tests.Run(t, cmd)
+	}
+}
+
+// readerLists lists and shows with the user reader, who may only read:
+// lease list failed for it.
+func readerLists(t *testing.T, owner string) {
+	t.Helper()
+	for _, args := range []string{"new --node 7", "sequence create read"} {
+		if code, out := runAs(t, owner, strings.Fields(args)...); code != 0 {
+			t.Fatalf("%s: %s", args, out)
+		}
+	}
+	reader := strings.Replace(owner, "app:", "reader:", 1)
+	lists := map[string]string{
+		"lease list --all":   "\n7 ",
+		"namespace list":     "\ndefault ",
+		"namespace show":     "snowfence",
+		"sequence list":      "\nread ",
+		"sequence show read": "next",
+		"decode 1234567890123456789 --namespace default": "node",
+		"plan --sequence read --rate 1/day":              "numbers",
+	}
+	if !strings.HasPrefix(owner, "redis") { // there the first server has to come before
+		lists["servers"] = ""
+	}
+	for args, want := range lists {
+		code, out := runAs(t, reader, strings.Fields(args)...)
+		if code != 0 || !strings.Contains("\n"+out, want) {
+			t.Errorf("%s: exit code %d\n%s", args, code, out)
+		}
+	}
+	if code, out := runAs(t, reader, "new"); code != 1 {
+		t.Errorf("a reader made an ID: exit code %d\n%s", code, out)
+	}
+}
+
+// TestLinkerDropsWhatNobodyCalls fails when the linker keeps every exported
+// method, which makes the program 14 MB larger. It does so as soon as the
+// program can reach a call of a method by a name that only a run knows, as
+// templates do.
+func TestLinkerDropsWhatNobodyCalls(t *testing.T) {
+	program, err := os.ReadFile(servers.Program(t, servers.Snowfence))
+	must(t, err)
+	// Names of functions are in a program without symbols too.
+	if !bytes.Contains(program, []byte("github.com/redis/rueidis.NewClient")) {
+		t.Fatal("the program has no names of functions: this test looks for them in vain")
+	}
+	for _, name := range []string{
+		"rueidis/internal/cmds.Builder.ClusterAddslots", // a command that we never send
+		"text/template.(*state).evalField",
+	} {
+		if bytes.Contains(program, []byte(name)) {
+			t.Errorf("the program contains %s: \"go build -ldflags=-dumpdep\" shows who calls it", name)
+		}
+	}
 }

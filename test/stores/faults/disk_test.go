@@ -4,11 +4,18 @@ package faults
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/tests"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // disk is a small file system of a test's own.
@@ -95,4 +102,76 @@ func (d *disk) fill(t testing.TB) (free func()) {
 func (d *disk) readOnly(t testing.TB) {
 	t.Helper()
 	must(t, syscall.Mount("", d.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+}
+
+// TestReadOnlyFile starts programs on a file that cannot be written,
+// because its file system is mounted read-only: they end at once and say
+// why.
+func TestReadOnlyFile(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, "16m", func(*disk) {})
+	path := filepath.Join(d.dir, "ids.db")
+	made := launch(t, "before", nil, snowfencePath(t), "new", "-n", "10", "--store", "sqlite:"+path)
+	<-made.gone
+	if len(made.ids) != 10 {
+		t.Fatalf("%d IDs: %s", len(made.ids), last(made.log, 5))
+	}
+	d.readOnly(t)
+	for name, path := range map[string]string{"there": path, "not there": filepath.Join(d.dir, "other.db")} {
+		w := launch(t, name, nil, snowfencePath(t), "new", "--store", "sqlite:"+path)
+		<-w.gone
+		text := last(w.log, 9)
+		if code := w.cmd.ProcessState.ExitCode(); code != 1 || len(w.ids) > 0 || !strings.Contains(text, path) ||
+			!strings.Contains(text, "may not write the file") && !strings.Contains(text, "read-only file system") {
+			t.Errorf("a file that is %s: exit code %d, %d IDs: %s", name, code, len(w.ids), text)
+		}
+		seen.add(row{
+			fault: "a program starts on a file that is read-only", store: "SQLite", processes: 1,
+			said: strings.TrimPrefix(strings.ReplaceAll(last(w.log, 1), d.dir, "DIR"), "snowfence: "),
+		})
+		tests.Fails(t, tests.ErrOf(os.Stat(filepath.Join(d.dir, "other.db"))),
+			"a file was made where nothing can be written")
+	}
+}
+
+// birth lets ten processes at once be the first users of a store that is
+// empty, which make its tables and the namespace, and kills them in the
+// middle of it, again and again. Ten others find a store that works, and no
+// ID is made twice by any of them.
+func birth(t *testing.T, tg *target) {
+	rounds := 1
+	if *long {
+		rounds = 20
+	}
+	s := fleet.Scheme(t, "twitter")
+	r := row{
+		fault: "ten processes make the store and are killed (SIGKILL), ten others use it", store: tg.kind,
+		processes: 20 * rounds,
+	}
+	for round := range rounds {
+		args := []string{"-store", tg.fresh(t, round), "-namespace", namespace, "-create", "-ttl", ttl.String()}
+		ten := func(name string) (ws []*worker) {
+			for i := range 10 {
+				ws = append(ws, launch(t, fmt.Sprintf("round %d, %s %d", round, name, i), nil, holderPath(t), args...))
+			}
+			return ws
+		}
+		first := ten("killed")
+		var kills sync.WaitGroup
+		for _, w := range first {
+			kills.Go(func() {
+				time.Sleep(rand.N(200 * time.Millisecond)) // at any moment of the first creation
+				w.kill()
+			})
+		}
+		kills.Wait()
+		second := ten("worker")
+		working(t, second)
+		end(t, second...)
+		v := judged(t, s, append(first, second...))
+		r.ids += v.ids
+		r.twice += v.duplicates
+	}
+	seen.add(r)
+	t.Logf("%d rounds, %d IDs", rounds, r.ids)
 }

@@ -5,9 +5,12 @@
 package redis
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -83,4 +86,55 @@ func TestGeneratorInOneLine(t *testing.T) {
 	shared.OneLine(t, newStore(t, c, nil), func(o *lease.Options) (*snowfence.Generator, error) {
 		return redisstore.Open(t.Context(), c, o)
 	})
+}
+
+const namespace = "ids"
+
+// newFleet returns a fleet over a store, in a namespace that it makes.
+func newFleet(t testing.TB, st store.Store) *shared.Fleet {
+	t.Helper()
+	f := shared.New(t, func(string) store.Store { return st })
+	f.Namespace("")
+	return f
+}
+
+// short bounds a call to a store that is hurt.
+func short(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// sameIndexes reads all records of a store as they lie in Redis, and
+// compares each set of nodes with the records.
+func sameIndexes(t testing.TB, c rueidis.Client, prefix string) {
+	t.Helper()
+	ctx := context.Background()
+	names, err := c.Do(ctx, c.B().Smembers().Key(prefix+":{@}:namespaces").Build()).AsStrSlice()
+	must(t, err)
+	for _, name := range names {
+		base := prefix + ":{" + name + "}:"
+		got, err := c.Do(ctx, c.B().Zrange().Key(base+"nodes").Min("0").Max("-1").Build()).AsStrSlice()
+		must(t, err)
+		want, err := c.Do(ctx, c.B().Hkeys().Key(base+"records").Build()).AsStrSlice()
+		must(t, err)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("%snodes: %s", base, difference(got, want))
+		}
+	}
+}
+
+func difference(got, want []string) string {
+	var extra, missing []string
+	for _, m := range got {
+		if !slices.Contains(want, m) {
+			extra = append(extra, m)
+		}
+	}
+	for _, m := range want {
+		if !slices.Contains(got, m) {
+			missing = append(missing, m)
+		}
+	}
+	return fmt.Sprintf("%d members for %d; extra %q, missing %q", len(got), len(want), extra, missing)
 }

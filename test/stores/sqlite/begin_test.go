@@ -1,3 +1,5 @@
+// Package sqlite tests leases on real SQLite files, with one process and
+// with others.
 package sqlite
 
 import (
@@ -8,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	_ "modernc.org/sqlite"
 	modernc "modernc.org/sqlite"
 
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -67,4 +71,33 @@ func TestLateBegin(t *testing.T) {
 	if err != nil || rs[0].Nonce != "b" {
 		t.Errorf("another program finds %+v, %v: not what was acknowledged", rs, err)
 	}
+}
+
+func TestConformance(t *testing.T) {
+	open := func(t *testing.T) store.Store {
+		_, st := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
+		return st
+	}
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
+}
+
+// dsn opens a file the way programs should.
+func dsn(path string) string {
+	return "file:" + path + "?_pragma=busy_timeout(10000)&_txlock=immediate"
+}
+
+func openFile(t *testing.T, path string) (*sql.DB, *sqlstore.Store) {
+	t.Helper()
+	return openDSN(t, dsn(path))
+}
+
+func openDSN(t *testing.T, dsn string) (*sql.DB, *sqlstore.Store) {
+	t.Helper()
+	db, err := sql.Open("sqlite", dsn)
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	st, err := sqlstore.New(db, sqlstore.SQLite())
+	must(t, err)
+	return db, st
 }

@@ -5,15 +5,18 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/scope"
-
-	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // Each setting has a flag with the default and the help of its tags;
@@ -87,5 +90,23 @@ func TestFilesInDocuments(t *testing.T) {
 		if err := errors.Join(checkService(&c), c.Check()); err != nil {
 			t.Errorf("%v in\n%s", err, text)
 		}
+	}
+}
+
+// A server has a line for each of its namespaces, and one at least.
+func TestServersHaveALineForEachNamespace(t *testing.T) {
+	var text []string
+	for _, s := range []*pb.ServerInfo{
+		{Label: "a", Nodes: []*pb.HeldNodes{{Namespace: "x"}, {Namespace: "y"}}, Failing: []string{"z"}},
+		{Label: "b"},
+		{Label: "c", Failing: []string{"z"}},
+	} {
+		for _, row := range serverRows(s, time.Now()) {
+			text = append(text, row[0]+":"+row[5])
+		}
+	}
+	const want = "a:x 0-0 (ended), :y 0-0 (ended), :z (no lease), b:, c:z (no lease)"
+	if is := strings.Join(text, ", "); is != want {
+		t.Error(is)
 	}
 }
