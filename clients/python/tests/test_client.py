@@ -222,6 +222,21 @@ class Client(unittest.TestCase):
             worker.join()
             self.unique(made, 1020)
 
+    def test_copies_of_a_machine(self):
+        call, sent = snowfence.server.Server.call, []
+
+        def calls(*args):
+            sent.append(args[2])
+            return call(*args)
+
+        with unittest.mock.patch("secrets.token_bytes", bytes), \
+                unittest.mock.patch("snowfence.server.Server.call", calls), open_(), open_():
+            pass
+        attempts = [body["attempt"] for body in sent if "attempt" in body]
+        self.unique(attempts, 2)
+        for a in attempts:
+            self.assertRegex(a, "^[A-Za-z0-9_-]{16,32}$")
+
     def test_a_sleep_needs_a_renewal(self):
         with open_() as ids:
             for clock, gap in (("_alive", 100), ("_alive_wall", 5 * 10 ** 9)):

@@ -167,7 +167,10 @@ export class Lease {
   async #attempt(): Promise<string> {
     // Node.js 18 has it in a module only.
     this.#random ??= globalThis.crypto ?? (await import(nodeCrypto) as { webcrypto: Crypto }).webcrypto;
-    const attempt = [...this.#random.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+    const hex = Array.from(this.#random.getRandomValues(new Uint8Array(11)), (b) => b.toString(16).padStart(2, "0"));
+    // Copies of a machine have one state of the random generator: the clocks tell them apart.
+    const ns = Math.round((real.wall() % 1e9 + real.steady()) * 1e6);
+    const attempt = hex.join("") + ns.toString(36).slice(-10).padStart(10, "0");
     this.#earlier = [...this.#earlier, attempt].slice(-most);
     return attempt;
   }

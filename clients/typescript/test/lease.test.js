@@ -1,5 +1,6 @@
 // Plays what servers can do: node --test test
 import assert from "node:assert/strict";
+import { webcrypto } from "node:crypto";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,6 +39,13 @@ test("renews with the latest ticket and another attempt, and gives back above wh
   await assert.rejects(ids.take(1), code("CLOSED"));
   assert.equal(fake.of("Release").length, 1);
   assert.equal(BigInt(fake.of("Release")[0].used), ids.decode(last).tick + 1n);
+});
+
+test("copies of a machine send different attempts", async (t) => {
+  t.mock.method(webcrypto, "getRandomValues", (bytes) => bytes);
+  const attempts = (await Promise.all([opened(), opened()])).map(([fake]) => fake.of("Acquire")[0].attempt);
+  assert.notEqual(attempts[0], attempts[1]);
+  for (const a of attempts) assert.match(a, /^[A-Za-z0-9_-]{16,32}$/);
 });
 
 test("makes IDs while a test fakes the clock", async (t) => {

@@ -83,8 +83,8 @@ sub call {
 
 sub attempt {
     open my $random, '<:raw', '/dev/urandom' or die;
-    read $random, my $bytes, 16;
-    return unpack 'H*', $bytes;
+    read $random, my $bytes, 9;
+    return sprintf '%s%x', unpack('H*', $bytes), micros();
 }
 
 # Acquires or renews once, and sets when to do it again.
