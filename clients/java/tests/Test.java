@@ -91,6 +91,10 @@ public final class Test {
 
     private static void arguments() {
         refused(SnowfenceException.Kind.INVALID, () -> Generator.open("ftp://here"));
+        for (String url : new String[] {"http://app:hunter2@ids", "http://:hunter2@ids", "http://a:1/hunter2@ids\n"}) {
+            String text = refused(SnowfenceException.Kind.INVALID, () -> Generator.open(url));
+            ensure(!text.contains("hunter2"), text);
+        }
         String gone = refused(SnowfenceException.Kind.UNREACHABLE,
             () -> Generator.open(new Options().server("http://127.0.0.1:1").maxWait(Duration.ofSeconds(2))));
         ensure(gone.matches("no answer from http://127.0.0.1:1: .*: check the address, and that the server runs"), gone);

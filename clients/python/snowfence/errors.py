@@ -53,7 +53,8 @@ def check_number(name: str, value: Any, low: float, high: float, want: str, kind
 
 def check_text(name: str, value: Any, want: str, empty: bool = False) -> None:
     """Refuses a parameter that is no text of printable characters."""
-    said = f"{name}: give {want}" if name == "token" else f"{name} is {value!r}: give {want}"  # a token is secret
+    secret = name in ("server", "token")  # an address may have a password
+    said = f"{name}: give {want}" if secret else f"{name} is {value!r}: give {want}"
     if not isinstance(value, str):
         raise TypeError(said)
     if not value.isprintable() or not value and not empty:

@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import os
+import re
 import socket
 from typing import Any, Dict, Optional
 from urllib.parse import urlsplit
@@ -32,16 +33,16 @@ class Server:
 
     def __init__(self, address: str, token: Optional[str] = None) -> None:
         self.address = address
-        url = urlsplit(address)
-        self._kind, self._host, self._path = url.scheme, url.hostname or "", url.path
         try:
-            self._port = url.port
+            url = urlsplit(address)
+            self._kind, self._host, self._port, self._path = url.scheme, url.hostname or "", url.port, url.path
+            good = self._path.startswith("/") and not url.netloc if self._kind == "unix" else \
+                self._kind in ("http", "https") and self._host and not url.query and "@" not in address
         except ValueError:
-            self._port = -1
-        if self._kind == "unix" and self._path.startswith("/") and not url.netloc:
-            pass
-        elif self._kind not in ("http", "https") or not self._host or self._port == -1 or url.query or url.username:
-            raise Error(f"{address!r} is no address of a server, such as http://127.0.0.1:8080 or unix:/run/ids.sock")
+            good = False
+        if not good:  # what is before an @ may be a password
+            shown = re.sub("(?s)^.*@", "…@", address)
+            raise Error(f"{shown!r} is no address of a server, such as http://127.0.0.1:8080 or unix:/run/ids.sock")
         self._headers = {"Content-Type": "application/json"}
         if token:
             self._headers["Authorization"] = "Bearer " + token

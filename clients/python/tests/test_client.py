@@ -91,6 +91,13 @@ class Arguments(unittest.TestCase):
             with self.assertRaisesRegex((TypeError, ValueError), ": give "):
                 call()
 
+    def test_no_password_is_shown(self):
+        for address in ("http://app:hunter2@ids", "http://:hunter2@ids", "http://a@hunter2@ids", "http://a:1/hunter2@ids",
+                        "http:/:hunter2@ids", "http://:hunter2@ids\n", "http://:hunter2@[ids", "http://:hunter2@\u2100"):
+            with self.assertRaises((snowfence.Error, ValueError)) as e:
+                snowfence.Generator(address)
+            self.assertNotIn("hunter2", repr(e.exception))
+
     def test_own_names(self):
         others = {n for n in vars(snowfence) if n[0] != "_"} - set(snowfence.__all__)
         self.assertTrue(all(getattr(snowfence, n).__name__ == "snowfence." + n for n in others), others)

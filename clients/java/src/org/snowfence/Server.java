@@ -37,8 +37,9 @@ final class Server {
         this.address = either(address, either(System.getenv("SNOWFENCE_SERVER"), "http://127.0.0.1:8080"));
         this.token = new Options().token(either(token, System.getenv("SNOWFENCE_TOKEN"))).token;
         boolean unix = this.address.startsWith("unix:/") && !this.address.startsWith("unix://");
-        check(unix || isUrl(this.address), "'" + this.address + "' is no address of a server, such as "
-            + "http://127.0.0.1:8080 or unix:/run/ids.sock");
+        String shown = this.address.replaceFirst("(?s)^.*@", "…@"); // without a password
+        check(unix || isUrl(this.address), "'" + shown
+            + "' is no address of a server, such as http://127.0.0.1:8080 or unix:/run/ids.sock");
         base = this.address.replaceAll("/+$", "");
         socket = unix ? new UnixSocket(this.address.substring("unix:".length())) : null;
         http = unix ? null : HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
@@ -53,7 +54,7 @@ final class Server {
         try {
             URI u = new URI(text);
             return List.of("http", "https").contains(String.valueOf(u.getScheme())) && u.getHost() != null
-                && u.getRawQuery() == null && u.getRawUserInfo() == null && u.getRawFragment() == null;
+                && u.getRawQuery() == null && !text.contains("@") && u.getRawFragment() == null;
         } catch (java.net.URISyntaxException e) {
             return false;
         }
