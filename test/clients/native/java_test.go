@@ -2,12 +2,17 @@ package native
 
 import (
 	"encoding/xml"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -40,6 +45,33 @@ func TestJava(t *testing.T) {
 			t.Errorf("%s: %s", program, out)
 		}
 	}
+}
+
+// The lease goes on after grants by wrong clocks: it cannot give the first
+// one back, and not reckon with the second.
+func TestJavaGoesOnAfterARefusedGrant(t *testing.T) {
+	servers.Later(t)
+	t.Parallel()
+	classes, dir := compile(t, clients+"/java"), t.TempDir()
+	var acquired atomic.Int64
+	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tick := time.Since(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)).Milliseconds()
+		now := time.Now().UTC().Format(time.RFC3339)
+		if strings.HasSuffix(r.URL.Path, "/Acquire") && acquired.Add(1) <= 2 {
+			now = []string{"2025-01-01T00:00:00Z", "+1000000000-12-31T00:00:00Z"}[acquired.Load()-1]
+		}
+		if strings.HasSuffix(r.URL.Path, "/Release") && acquired.Load() == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		fmt.Fprintf(w, `{"layout": "time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms", "ticket": "eA==",
+			"from": "%d", "until": "%d", "renew_after": "5s", "now": %q}`, tick, tick+15000, now)
+	}))
+	t.Cleanup(fake.Close)
+	write(t, dir, map[string]string{"Main.java": `import org.snowfence.*;
+		class Main { public static void main(String[] args) {
+			try (Generator ids = Generator.open(new Options().maxWait(java.time.Duration.ofMinutes(1)))) { ids.next(); }
+		} }`})
+	run(t, dir, "java -cp "+classes+" Main.java", "SNOWFENCE_SERVER="+fake.URL)
 }
 
 // A frozen Instant.now, as with a mock, costs no wait, whatever the tick.

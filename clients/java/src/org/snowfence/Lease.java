@@ -153,37 +153,58 @@ final class Lease {
     }
 
     private void run() {
-        for (Duration limit = awaitDue(); limit != null; limit = awaitDue()) {
-            long sent = System.nanoTime();
-            boolean held = tickets.held();
-            Grant g = null;
-            SnowfenceException why = null;
-            try {
-                g = tickets.ask(limit);
-            } catch (SnowfenceException e) {
-                why = e;
-            } catch (RuntimeException | Error e) { // such as no memory: this thread must go on
-                why = unreachable("no answer from " + server.address + ": " + e, true);
+        try {
+            for (Duration limit = awaitDue(); limit != null; limit = awaitDue()) {
+                step(limit);
             }
-            boolean kept = true;
+            tickets.release(used());
+        } finally {
             lock.lock();
-            try {
-                if (g == null) {
-                    refused(why, held);
-                } else {
-                    kept = granted(g, held, sent);
-                }
-            } finally {
-                lock.unlock();
-            }
-            if (!kept) {
+            stamps.lost();
+            thread = null; // after an interrupt, the next call starts another
+            lock.unlock();
+        }
+    }
+
+    /** Renews the grant, or acquires one, once. Whatever is thrown, such as no memory, this thread must go on. */
+    private void step(Duration limit) {
+        long sent = System.nanoTime();
+        boolean held = tickets.held();
+        Grant g = null;
+        SnowfenceException why = null;
+        try {
+            g = tickets.ask(limit);
+        } catch (SnowfenceException e) {
+            why = e;
+        } catch (RuntimeException | Error e) {
+            why = broken(e);
+        }
+        try {
+            if (!answered(g, why, held, sent)) {
                 tickets.release(g.from());
             }
+        } catch (RuntimeException | Error e) {
+            tickets.leave();
+            answered(null, broken(e), false, sent);
         }
-        tickets.release(used());
+    }
+
+    private SnowfenceException broken(Throwable e) {
+        return unreachable("no answer from " + server.address + ": " + e, true);
+    }
+
+    /** Takes a grant, or why there is none, and returns whether a grant is kept. */
+    private boolean answered(Grant g, SnowfenceException why, boolean held, long sent) {
         lock.lock();
-        thread = null; // after an interrupt, the next call starts another
-        lock.unlock();
+        try {
+            if (g != null) {
+                return granted(g, held, sent);
+            }
+            refused(why, held);
+            return true;
+        } finally {
+            lock.unlock();
+        }
     }
 
     private long used() {

@@ -136,6 +136,7 @@ final class Tickets {
                 pause();
             }
         }
+        leave(); // the node is free when its time is over
     }
 
     private static void pause() {
