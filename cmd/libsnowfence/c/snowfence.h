@@ -184,8 +184,8 @@ int snowfence_parse(const char *text, const char *encoding, int64_t *id);
  * NEVER USE A RING, OR ANY CALL, IN A SIGNAL HANDLER: A HANDLER THAT INTERRUPTED THE RING
  * GETS THE SAME ID AS THE THREAD.
  * Its IDs increase, with the same bits above the time; IDs of two rings are unique only.
- * IDs in it are at most 100 ms old, not counting a sleep of the machine; after a loss, a close or a
- * resumption from a snapshot was seen, none is given out.
+ * IDs in it are at most 100 ms old, unless the machine slept or the process was stopped; after a loss,
+ * a close or a resumption from a snapshot was seen, none is given out.
  * What a ring holds when its thread ends is lost.
  */
 #define SNOWFENCE_RING_LEAST 16
