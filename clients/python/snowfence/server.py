@@ -8,10 +8,39 @@ import json
 import os
 import re
 import socket
-from typing import Any, Dict, Optional
+import time
+from functools import partial
+from typing import Any, Dict, Optional, Tuple
 from urllib.parse import urlsplit
 
 from .errors import Error, NoAnswerError, ServerError, check_text
+
+
+_clock = partial(time.monotonic)  # tests freeze the name of module time
+
+
+def _left(end: float) -> float:
+    return max(end - _clock(), 0.001)
+
+
+def _connect(to: Tuple[str, int], timeout: float, *more: Any) -> socket.socket:
+    """Connects as socket.create_connection does, but all addresses of a name share the time."""
+    end, found = _clock() + timeout, socket.getaddrinfo(*to, 0, socket.SOCK_STREAM)
+    while True:
+        family, kind, protocol, _, address = found.pop(0)
+        try:
+            s = socket.socket(family, kind, protocol)
+            try:
+                s.settimeout(_left(end) / (len(found) + 1))
+                s.connect(address)
+                s.settimeout(_left(end))
+                return s
+            except BaseException:
+                s.close()
+                raise
+        except OSError:
+            if not found:
+                raise
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -55,11 +84,14 @@ class Server:
         else:
             kind = http.client.HTTPSConnection if self._kind == "https" else http.client.HTTPConnection
             c, base = kind(self._host, self._port, timeout=timeout), self._path.rstrip("/")
-        sent = False
+            setattr(c, "_create_connection", _connect)
+        end, sent = _clock() + timeout, False
         try:
             c.connect()
             sent = True
+            c.sock.settimeout(_left(end))
             c.request("POST", f"{base}/snowfence.v1.{method}", json.dumps(body), self._headers)
+            c.sock.settimeout(_left(end))
             r = c.getresponse()
             status, data = r.status, r.read()
         except (OSError, http.client.HTTPException, ValueError) as e:  # ValueError: a name that is no host

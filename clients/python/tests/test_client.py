@@ -91,6 +91,26 @@ class Arguments(unittest.TestCase):
             with self.assertRaisesRegex((TypeError, ValueError), ": give "):
                 call()
 
+    def test_a_call_has_one_deadline(self):
+        spent, found = [], [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 1))] * 2
+
+        def spend(s, what):  # the first address and the answer use up their time
+            late = len(spent) in (0, 4)
+            spent.append(s.gettimeout() / (1 if late else 4))
+            time.sleep(spent[-1])
+            if late:
+                raise socket.timeout
+
+        with contextlib.ExitStack() as patches:
+            patches.enter_context(unittest.mock.patch("socket.getaddrinfo", return_value=found))
+            for call in "connect", "sendall", "recv_into":
+                patches.enter_context(unittest.mock.patch("socket.socket." + call, spend))
+            with self.assertRaises(snowfence.NoAnswerError) as e:
+                next(snowfence.Sequence("bills", "http://ids", timeout=0.4))
+        self.assertEqual((len(spent), e.exception.sent), (5, True))
+        self.assertLessEqual(spent[0], 0.2)  # the second address has as much
+        self.assertLessEqual(sum(spent), 0.41)
+
     def test_no_password_is_shown(self):
         for address in ("http://app:hunter2@ids", "http://:hunter2@ids", "http://a@hunter2@ids", "http://a:1/hunter2@ids",
                         "http:/:hunter2@ids", "http://:hunter2@ids\n", "http://:hunter2@[ids", "http://:hunter2@\u2100"):
