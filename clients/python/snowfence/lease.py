@@ -70,6 +70,7 @@ class Lease:
         self._ticket = self._lost = ""
         self._node = -1  # the node that was held last
         self._earlier: List[str] = []  # attempts that had no answer
+        self._copied = False  # a copy of this process may stamp the same grant, too
         self._failures = 0
         self._thread: Optional[threading.Thread] = None
 
@@ -197,7 +198,9 @@ class Lease:
             if not e.sent:
                 self._earlier = before
             raise
-        return self._answer(answer)
+        g = self._answer(answer)
+        self._copied = self._copied if self._ticket else bool(before)
+        return g
 
     def _answer(self, a: Dict[str, Any]) -> _Grant:
         """Reads a grant, and refuses one that was not asked for. The attempt then counts as one without an answer."""
@@ -279,7 +282,8 @@ class Lease:
                     g = self._ask(2.0)
                     used = max(used, g.start) if g.node == self._node else g.start
                     self._ticket, self._node, self._earlier = g.ticket, g.node, []
-                self.server.call("LeaseService/Release", {"ticket": self._ticket, "used": str(used)}, 2.0)
+                body = {"ticket": self._ticket} if self._copied else {"ticket": self._ticket, "used": str(used)}
+                self.server.call("LeaseService/Release", body, 2.0)
                 self._ticket = ""
             except ServerError as e:
                 if e.final or e.status == 409 or e.reason.lower() == "elsewhere":

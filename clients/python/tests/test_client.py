@@ -259,6 +259,7 @@ class Client(unittest.TestCase):
         with unittest.mock.patch("secrets.token_bytes", bytes), \
                 unittest.mock.patch("snowfence.server.Server.call", calls), open_(), open_():
             pass
+        self.assertIn("used", sent[-1])
         attempts = [body["attempt"] for body in sent if "attempt" in body]
         self.unique(attempts, 2)
         for a in attempts:
@@ -278,9 +279,10 @@ class Client(unittest.TestCase):
                 self.assertNotEqual(lease._ticket, ticket)
 
     def test_no_thread_or_memory(self):
-        call, troubles = snowfence.server.Server.call, iter([MemoryError()])
+        call, troubles, sent = snowfence.server.Server.call, iter([MemoryError()]), []
 
         def calls(*args):
+            sent.append(args[2])
             for e in troubles:
                 raise e
             return call(*args)
@@ -290,6 +292,8 @@ class Client(unittest.TestCase):
                 self.assertRaises(RuntimeError, next, ids)
             with unittest.mock.patch("snowfence.server.Server.call", calls):
                 next(ids)
+                ids.close()
+        self.assertNotIn("used", sent[-1])  # a copy may have the first answer
 
     @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "needs signals")
     def test_stopped(self):

@@ -33,6 +33,7 @@ const most = 64; // attempts that a request can name
 export class Lease {
   #grant: Grant | undefined; // what is renewed next
   #earlier: string[] = []; // attempts without an answer
+  #copied = false; // a copy of this process may stamp the same grant, too
   #lost: string | undefined; // the last ticket, after a loss
   #last: bigint | undefined; // the last node
   #failures = 0;
@@ -93,7 +94,7 @@ export class Lease {
     this.#grant = undefined;
     if (!g) return;
     const used = String(Math.max(this.holder.last(g.node) + 1, g.from));
-    await this.servers.askAny("LeaseService/Release", { ticket: g.ticket, used });
+    await this.servers.askAny("LeaseService/Release", { ticket: g.ticket, ...!this.#copied && { used } });
   }
 
   async #keep(): Promise<void> {
@@ -122,6 +123,7 @@ export class Lease {
       ...this.#last !== undefined && { free: true, prefer: String(this.#last) },
     }));
     this.#lost = undefined;
+    this.#copied = earlier.length > 0;
     this.#take(g, began, doubts);
   }
 

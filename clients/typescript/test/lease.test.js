@@ -72,6 +72,8 @@ test("names attempts without an answer", async () => {
   assert.deepEqual(acquired.map((r) => r.earlier), acquired.map((_, i) => acquired.slice(0, i).map((r) => r.attempt)));
   assert.equal(acquired.length, 4);
   assert.deepEqual(renewed.slice(0, 3).map((r) => r.earlier), [[], [renewed[0].attempt], []]);
+  await ids.close();
+  assert(!("used" in fake.of("Release")[0])); // a copy may have the first answer
 });
 
 for (const status of [404, 409]) {

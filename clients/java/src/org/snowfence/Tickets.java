@@ -22,6 +22,7 @@ final class Tickets {
     private long node = -1; // the one that was held last
     private long from; // of the grant
     private List<String> earlier = List.of(); // attempts that had no answer
+    private boolean copied; // a copy of this process may stamp the same grant, too
 
     Tickets(Options options, Server server) {
         request = options.request();
@@ -59,6 +60,7 @@ final class Tickets {
             }
             throw e;
         }
+        copied = held() ? copied : !before.isEmpty();
         ticket = g.ticket();
         node = g.node();
         from = g.from();
@@ -126,8 +128,8 @@ final class Tickets {
                     Grant g = ask(Duration.ofSeconds(2));
                     used = g.node() == before ? Math.max(used, g.from()) : g.from();
                 }
-                server.call("LeaseService/Release",
-                    Map.of("ticket", ticket, "used", Long.toString(used)), Duration.ofSeconds(2));
+                server.call("LeaseService/Release", copied ? Map.of("ticket", ticket)
+                    : Map.of("ticket", ticket, "used", Long.toString(used)), Duration.ofSeconds(2));
                 leave();
             } catch (SnowfenceException e) {
                 if (e.isFinal() || e.lost() || e.elsewhere()) {
