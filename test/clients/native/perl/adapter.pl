@@ -14,7 +14,7 @@ my ($server, $namespace, $asked) = @ENV{qw(SNOWFENCE_SERVER SNOWFENCE_NAMESPACE 
 my (%grant, %layout);    # nothing in grant without a lease
 my ($node, $tick, $seq) = (-1, -1, 0);    # of the last ID
 my @unanswered;                           # attempts with the present ticket, or to acquire
-my ($lost, $free, $moved, $due, $trouble) = (undef, 0, 0, 0, '');
+my ($lost, $free, $moved, $copied, $due, $trouble) = (undef, 0, 0, 0, 0, '');
 
 sub micros { int(time * 1e6) }
 
@@ -101,6 +101,7 @@ sub keep {
         $ask{ttl} = duration($asked) / 1e6 . 's' if $asked;
         $ask{lost} = $lost if $lost;
         $ask{free} = JSON::PP::true if $free;
+        $copied = @unanswered > 1;    # a copy may have an earlier answer
         ($status, $a) = call('Acquire', %ask, namespace => $namespace, label => "perl $$");
     }
     $due = micros() + 200000;
@@ -140,6 +141,6 @@ while (1) {
 END:
 if (%grant) {
     my $used = $tick + 1 > $grant{from} ? $tick + 1 : $grant{from};
-    call('Release', ticket => $grant{ticket}, used => "$used");
+    call('Release', ticket => $grant{ticket}, $copied ? () : (used => "$used"));
 }
 print "closed\n";
