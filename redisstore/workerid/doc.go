@@ -40,13 +40,13 @@
 // Programs that use this package never share a tick of a number while Redis
 // keeps its data, no other program writes these keys, the clock of Redis
 // does not go back, and no machine is resumed twice from one snapshot: then
-// both copies have the number until one of them renews it, or renews it once
-// more, if a renewal was without an answer at the snapshot, or both set the
-// same millisecond. If a program of the original takes, renews or deletes a
-// number of this package, its holder notices it within a third of the TTL,
-// and until then both make IDs. If that program happens to set the same
-// millisecond, which is one case in a thousand, the holder notices it when
-// the program writes again.
+// both copies have the number until one of them renews it. They have it for
+// one more renewal if one was without an answer at the snapshot, or if both
+// set the same millisecond. If a program of the original takes, renews or
+// deletes a number of this package, its holder notices it within a third of
+// the TTL, and until then both make IDs. If that program happens to set the
+// same millisecond, which is one case in a thousand, the holder notices it
+// when the program writes again.
 //
 // The package does not notice a program of the original that holds a number
 // without renewing it: one that is paused, until it wakes, and one that
