@@ -35,16 +35,14 @@ func (p *places) open(name string) {
 func (p *places) add(b *audit.Batch) {
 	f := &p.files[len(p.files)-1]
 	for _, run := range b.Lines {
-		at := p.n + int64(run.Index)
-		if n := len(f.runs); n > 0 && f.runs[n-1].line != 0 && run.Line-f.runs[n-1].line == at-f.runs[n-1].position {
+		at, line, n := p.n+int64(run.Index), run.Line, len(f.runs)
+		if n > 0 && (f.runs[n-1].line == 0 || line-f.runs[n-1].line == at-f.runs[n-1].position) {
 			continue
 		}
-		switch {
-		case p.runs < maxRuns:
-			f.runs = append(f.runs, placedRun{at, run.Line})
-		case p.runs == maxRuns:
-			f.runs = append(f.runs, placedRun{at, 0})
+		if p.runs >= maxRuns {
+			line = 0 // the only one of each further file
 		}
+		f.runs = append(f.runs, placedRun{at, line})
 		p.runs++
 	}
 	p.n += int64(len(b.IDs))

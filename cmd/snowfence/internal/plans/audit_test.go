@@ -15,8 +15,13 @@ func TestPlaces(t *testing.T) {
 	p.add(&audit.Batch{IDs: batch(2), Lines: []audit.LineRun{{Index: 0, Line: 6}}})
 	p.runs = maxRuns
 	p.open("b")
-	p.add(&audit.Batch{IDs: batch(2), Lines: []audit.LineRun{{Index: 0, Line: 1}}})
-	for at, want := range []string{"a:1", "a:2", "a:5", "a:6", "a:7", "b, ID 1", "b, ID 2"} {
+	apart := []audit.LineRun{{Index: 0, Line: 1}, {Index: 1, Line: 3}}
+	p.add(&audit.Batch{IDs: batch(2), Lines: apart})
+	p.open("c")
+	p.add(&audit.Batch{IDs: batch(2), Lines: apart})
+	for at, want := range []string{
+		"a:1", "a:2", "a:5", "a:6", "a:7", "b, ID 1", "b, ID 2", "c, ID 1", "c, ID 2",
+	} {
 		if got := p.name(int64(at)); got != want {
 			t.Errorf("position %d: %s; want %s", at, got, want)
 		}
