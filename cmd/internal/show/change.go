@@ -118,7 +118,7 @@ type Step struct {
 func Changes(from *View, steps []Step, oldReserved, newReserved bool) (list []*Proof, err error) {
 	var since time.Time
 	var past []Use
-	for _, s := range steps {
+	for i, s := range steps {
 		if s.At.Before(since) {
 			return nil, fmt.Errorf("the change at %s comes after the one at %s: give the times in the order "+
 				"of the layouts", s.At.Format(time.RFC3339Nano), since.Format(time.RFC3339Nano))
@@ -128,7 +128,7 @@ func Changes(from *View, steps []Step, oldReserved, newReserved bool) (list []*P
 			return nil, err
 		}
 		uses := []Use{now}
-		if oldReserved {
+		if oldReserved || newReserved && i > 0 { // it was the new one before
 			uses = append(uses, now.below())
 		}
 		past = append(uses, past...)

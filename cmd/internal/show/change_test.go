@@ -137,6 +137,11 @@ func TestChangesWithReservedNumbers(t *testing.T) {
 			t.Errorf("%s: %+v; want an ID of %d ms", name, x, c.want)
 		}
 	}
+	p := walk(t, [2]bool{false, true}, drift, Step{must(NewView(drift)), ms(-10), ms(-10)},
+		Step{must(NewView(low)), ms(-1), ms(0)})
+	if p.Collision == nil {
+		t.Error("the layout in the middle was a new one, with reserved numbers")
+	}
 }
 
 // A safe change says so if reserved numbers of the old layouts would make
