@@ -17,8 +17,10 @@ type Numbers struct {
 	Enough    bool       `json:"enough"`           // each period has enough; of a plain sequence always true
 }
 
-// longest is how many days a period has at most.
-var longest = map[string]float64{"year": 366, "quarter": 92, "month": 31, "week": 7, "day": 1}
+// longest is how many hours a period has at most: summer time may end in it.
+var longest = map[string]float64{
+	"year": 366 * 24, "quarter": 92*24 + 1, "month": 31*24 + 1, "week": 7*24 + 1, "day": 24 + 1,
+}
 
 // OfNumbers returns when count numbers run out that are used from now on,
 // or from the start of each period.
@@ -28,7 +30,7 @@ func OfNumbers(count int64, period string, perSecond float64, now time.Time) (Nu
 	}
 	n := Numbers{Count: count, Period: period, PerSecond: perSecond, Lasts: float64(count) / perSecond, Enough: true}
 	if period != "" {
-		n.Needed = math.Ceil(perSecond * longest[period] * 86400)
+		n.Needed = math.Ceil(perSecond * longest[period] * 3600)
 		n.Enough = n.Needed <= float64(count)
 		return n, nil
 	}
