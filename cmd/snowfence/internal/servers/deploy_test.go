@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,17 @@ func TestCommandsOfDeploy(t *testing.T) {
 	}
 	if got := setting("RestartPreventExitStatus"); got != "2" || command.ExitUsage != 2 {
 		t.Errorf("wrong settings end the program with %d, and the unit knows %s", command.ExitUsage, got)
+	}
+	for _, text := range []string{unit, read("systemd/snowfence-agent.service")} {
+		if !strings.Contains(text, "\nEnvironment=GOTRACEBACK=crash\n") {
+			t.Error("a panic ends a unit with 2, and it is not started again")
+		}
+	}
+	ignored := strings.Fields(read("docker/Dockerfile.dockerignore"))
+	for _, m := range regexp.MustCompile(`(?m)^\t\./([^/\s]+)`).FindAllStringSubmatch(read("../go.work"), -1) {
+		if slices.Contains(ignored, m[1]) {
+			t.Errorf("go.work uses ./%s, and the build of the image does not get it", m[1])
+		}
 	}
 	agent := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/snowfence agent (.*)$`).FindStringSubmatch(
 		read("systemd/snowfence-agent.service"))
