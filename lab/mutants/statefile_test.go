@@ -11,3 +11,28 @@ var stateFileMutants = []mutant{
 	m("slice: it begins above all that the file granted", "statefile.Fence.bindShare", "TestSlicesOfOneFile",
 		drop("u.from = f.state.until")),
 }
+
+// closeMutants break the rules of Close, Shutdown and Release, one term
+// each.
+var closeMutants = []mutant{
+	m("close: nothing is handed out after the seal", "lease.Lease.stop", "TestCloseOfAStoreThatHangs",
+		drop("l.use.spent = true")),
+	m("close: the lease seals its generator", "lease.Lease.stop", "TestCloseOfAStoreThatHangs", swap("used (2)", "_"),
+		swap("seal()", "seal")),
+	m("release: a pending acquisition stays until it is back", "lease/internal/claim.storeClaim.abandonAcquire",
+		"TestShutdownOfAnAcquisitionWithoutAnAnswer",
+		before(`return fmt.Errorf("lease: giving`, "c.held = nil")).in("./lease"),
+}
+
+// spreadMutants break the rules by which a tick begins at a random slot,
+// one term each.
+var spreadMutants = []mutant{
+	m("spread: a tick is begun once", "Generator.takeUpTo", "TestSpreadIsThat", always("w <= now"),
+		swap("t.beginTick(g.spread, now)", "max(w, t.beginTick(g.spread, now))")),
+	m("spread: a later grant may have fewer numbers", "track.beginTick", "TestSpreadOverAShorterSlice",
+		swap("if s.size =", `if s.size < 2 { // a later grant may have a shorter slice
+return now
+}`)),
+	m("spread: of the tick, not the position", "track.beginTick", "TestSpreadIsThat",
+		swap("t.from + int64(now/t.span)", "int64(now/t.span)")),
+}

@@ -17,7 +17,7 @@ type Numbers struct {
 	Enough    bool       `json:"enough"`           // each period has enough; of a plain sequence always true
 }
 
-// longest is how many hours a period has at most: summer time may end in it.
+// longest is how many hours a period has at most: summer time ends in one.
 var longest = map[string]float64{
 	"year": 366 * 24, "quarter": 92*24 + 1, "month": 31*24 + 1, "week": 7*24 + 1, "day": 24 + 1,
 }
