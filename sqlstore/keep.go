@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -52,7 +53,7 @@ func (s *Store) connection(ctx context.Context) (c *sql.Conn, giveBack func(drop
 func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Conn, func(drop bool), error) {
 	if c == nil {
 		var err error
-		if c, err = s.db.Conn(ctx); err != nil {
+		if c, err = s.pooledConnection(ctx); err != nil {
 			k <- nil
 			return nil, nil, err
 		}
@@ -64,6 +65,22 @@ func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Co
 		}
 		k <- c
 	}, nil
+}
+
+var errBroken = errors.New("a connection of the pool is broken")
+
+// pooledConnection takes a connection out of the pool. In MySQL it ends the
+// transaction in which a program gave that back: drivers do not.
+func (s *Store) pooledConnection(ctx context.Context) (*sql.Conn, error) {
+	c, err := s.db.Conn(ctx)
+	if err != nil || s.dialect.name != "mysql" {
+		return c, err
+	}
+	if _, err := c.ExecContext(ctx, "ROLLBACK"); err != nil {
+		drop(c)
+		return nil, errors.Join(fmt.Errorf("%w: %w", errBroken, err), c.Close())
+	}
+	return c, nil
 }
 
 // eitherConnection waits for the pool, and for the kept connection if there
@@ -78,7 +95,7 @@ func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(d
 		}, err
 	}
 	if k == nil {
-		return pooled(s.db.Conn(ctx))
+		return pooled(s.pooledConnection(ctx))
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -88,7 +105,7 @@ func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(d
 	}
 	pool := make(chan result, 1)
 	go func() {
-		c, err := s.db.Conn(waiting)
+		c, err := s.pooledConnection(waiting)
 		pool <- result{c, err}
 	}()
 	select {

@@ -27,7 +27,7 @@ import (
 // safe. The store refuses a server that is read_only, or that does not sync
 // commits to the disk: innodb_flush_log_at_trx_commit must be 1 (or
 // MariaDB's 3), and sync_binlog 1 where there is a binary log. It also
-// refuses READ UNCOMMITTED and autocommit=0.
+// refuses READ UNCOMMITTED, autocommit=0 and completion_type=CHAIN.
 //
 // The store identifies a server by server_uuid (MariaDB: server_id, which
 // differs between replicas). After a failover, grants start above all that
@@ -102,7 +102,8 @@ var mysqlTriggers = []string{
 // mysqlProbe reads a serverInfo. Comments are for MySQL alone, which has a
 // server_uuid, or for MariaDB alone, which knows when a row was written. A
 // restored table was made in another second, which is the same number in
-// every time zone, and not known while the table changes.
+// every time zone but in the hour that comes twice, and not known while the
+// table changes.
 const mysqlProbe = "SELECT '', 0, '', 0, 0, " + mysqlMark + ", 0, 0," +
 	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
 	" COALESCE(CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */), 'no id'), ':', t.made)," +
@@ -143,6 +144,8 @@ const mysqlRefusal = "CASE" +
 	"  'a power failure forgets grants, because there is a binary log and sync_binlog is not 1: SET GLOBAL " +
 	"sync_binlog = 1, and in the configuration'" +
 	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
+	" WHEN @@completion_type = 'CHAIN' THEN 'the connection has completion_type=CHAIN, so that nothing behind a " +
+	"COMMIT is committed: leave it at NO_CHAIN'" +
 	" ELSE '' END"
 
 // mysqlBind writes the parameters into the query, because the driver would

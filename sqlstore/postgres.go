@@ -15,7 +15,9 @@ import (
 // must have an SQLState method, as in jackc/pgx (stdlib) and lib/pq. A
 // pooler needs a setting in the URL: pgbouncer with pgx
 // default_query_exec_mode=exec, with lib/pq binary_parameters=yes.
-// Connections must not put savepoints around statements.
+// Connections must not put savepoints around statements. With lib/pq, give
+// the store a *sql.DB of its own: that gives out connections in which a
+// program left a transaction open.
 //
 // A lease keeps one connection of the *sql.DB, so that its renewals wait
 // for no transaction. A pool of one is refused. A call without an answer

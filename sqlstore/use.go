@@ -121,7 +121,7 @@ func (s *Store) runOnce(
 		if n := s.db.Stats(); waiting.Err() != nil && n.MaxOpenConnections > 0 && n.InUse >= n.MaxOpenConnections {
 			err = fmt.Errorf("%w: %w", errPool, err)
 		}
-		return reply, false, s.replacedElse(err)
+		return reply, errors.Is(err, errBroken), s.replacedElse(err)
 	}
 	defer func() {
 		dropped = !s.dialect.embedded && err != nil && !errors.Is(err, errReloaded) &&

@@ -181,3 +181,21 @@ func TestBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenTransaction uses a connection that a program gave back inside a
+// transaction: what was acknowledged has to be committed.
+func TestOpenTransaction(t *testing.T) {
+	t.Parallel()
+	m := servers.StartMariaDB(t)
+	name := m.NewDatabase(t)
+	db, st := connect(t, m.DSN(name))
+	db.SetMaxOpenConns(1)
+	must(t, swap(t, st, "", record(1, "a")))
+	must(t, tests.ErrOf(db.Exec("START TRANSACTION")))
+	must(t, swap(t, st, "a", record(1, "b")))
+	if got := m.SQL(t, name, "SELECT nonce FROM snowfence_lease"); !strings.HasPrefix(got, "b") {
+		t.Errorf("others see %q", got)
+	}
+	_, chained := connect(t, m.DSN(name)+"?completion_type=%27CHAIN%27")
+	refused(t, chained, "completion_type=CHAIN")
+}
