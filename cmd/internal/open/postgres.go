@@ -68,6 +68,17 @@ func openPostgres(ctx context.Context, a *address, env func(string) string) (*St
 		password, err := a.currentPassword()
 		c.Password = cmp.Or(password, c.Password)
 		return err
+	}), stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+		want, got := settings["search_path"], ""
+		if want == "" {
+			return nil
+		}
+		err := c.QueryRow(ctx, "SHOW search_path").Scan(&got)
+		if err == nil && strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+			err = a.errorf("search_path is %s, not %s, because a pooler left it out: set it for the user, by ALTER "+
+				"ROLE name SET search_path = %[2]s", got, want)
+		}
+		return err
 	}))
 	return a.openSQL(ctx, db, sqlstore.PostgreSQL(), most, timeout)
 }

@@ -1,8 +1,10 @@
 package databases
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -81,7 +83,7 @@ func TestPgbouncer(t *testing.T) {
 	port, file := servers.Ports(t, 1)[0], filepath.Join(dir, "ini")
 	text := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d user=postgres\n[pgbouncer]\nauth_type = any\n"+
 		"listen_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\npool_mode = transaction\n"+
-		"ignore_startup_parameters = extra_float_digits\n", p.Port, port)
+		"ignore_startup_parameters = extra_float_digits,search_path\n", p.Port, port)
 	must(t, os.WriteFile(file, []byte(text), 0o644))
 	args := []string{file}
 	if os.Getuid() == 0 { // it refuses to run as root
@@ -91,6 +93,11 @@ func TestPgbouncer(t *testing.T) {
 	servers.Start(t, "pgbouncer", path, args, nil).Ready(t, func() error {
 		return opened(t, "pgx", pooled(port, "postgres", "default_query_exec_mode=exec")).Ping()
 	})
+	other := pooled(port, p.NewDatabase(t), "default_query_exec_mode=exec&search_path=snowfence")
+	create := exec.Command(servers.Program(t, servers.Snowfence), "namespace", "create", "x", "--store", other)
+	if out, err := create.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("ALTER ROLE name SET")) {
+		t.Errorf("a pooler dropped it: %s, %v", out, err)
+	}
 	for driver, setting := range map[string]string{
 		"pgx": "default_query_exec_mode=exec", "postgres": "binary_parameters=yes", // lib/pq
 	} {
