@@ -56,12 +56,12 @@
 // changes. It logs which writes a crash would lose ([Store.Server],
 // Server.Loses): nothing with appendonly yes and appendfsync always; up to
 // two seconds with everysec; without a file, everything since the last
-// snapshot. Keys never expire. Besides the rights that its client needs to
-// connect (+hello +auth +ping +client, in a cluster +cluster|slots
-// +cluster|shards), a user needs:
+// snapshot. The key of a name without records ends after a minute, others
+// never. Beside the rights of its client to connect (+hello +auth +ping
+// +client, in a cluster +cluster|slots +cluster|shards), a user needs:
 //
 //	ACL SETUSER ids on >PASSWORD ~snowfence:* +eval +evalsha +info +hset +hmget +zadd
-//	  +zrangebylex +sadd +smembers +time +wait +config|get
+//	  +zrangebylex +expire +persist +sadd +smembers +time +wait +config|get
 //
 // +wait is for Options.Replicas. +config|get is for reading appendfsync,
 // which is otherwise unknown. From Redis 7.2 on, Options.AOF needs

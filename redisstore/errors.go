@@ -11,7 +11,7 @@ import (
 
 // lacksRight lists the rights of an ACL user, as in the package comment.
 const lacksRight = "the user lacks a right: ACL SETUSER name ~snowfence:* +eval +evalsha +info +hset +hmget +zadd " +
-	"+zrangebylex +sadd +smembers +time +wait +config|get (with your Options.Prefix)"
+	"+zrangebylex +expire +persist +sadd +smembers +time +wait +config|get (with your Options.Prefix)"
 
 // hints say what to do about an error of Redis that contains a text.
 var hints = []struct{ text, hint string }{

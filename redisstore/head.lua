@@ -18,6 +18,10 @@ local cleared = second == string.rep('0', 40)
 if not id or known[2] ~= run or (second ~= known[3] and not cleared) then
   id = ARGV[1]
   redis.call('HSET', KEYS[1], 'id', id, 'run', run, 'second', second)
+  -- Anybody may ask for any name: one without a record is forgotten. The list (@) has no nodes.
+  if not string.find(KEYS[1], '{@}', 1, true) and #redis.call('ZRANGEBYLEX', KEYS[3], '-', '+', 'LIMIT', 0, 1) == 0 then
+    redis.call('EXPIRE', KEYS[1], 60)
+  end
 elseif second ~= known[3] then
   redis.call('HSET', KEYS[1], 'second', second)
 end

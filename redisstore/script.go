@@ -138,6 +138,9 @@ func (s *Store) buildCall(sc script, known bool, namespace string, args []string
 // replies cross, the reply to the later call counts.
 func (s *Store) noteReply(ctx context.Context, namespace string, started uint64, a reply) error {
 	s.mu.Lock()
+	if len(s.seen) >= mostSeen { // they are asked for again
+		clear(s.seen)
+	}
 	if s.seen[namespace].call < started {
 		s.seen[namespace] = seen{started, a.id, a.run}
 	}

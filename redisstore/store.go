@@ -77,6 +77,8 @@ type Store struct {
 	servers map[string]*checked // by run ID
 }
 
+const mostSeen = 10_000 // anybody may ask for any name
+
 // seen is the answer of the latest started call.
 type seen struct {
 	call    uint64

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -76,6 +77,9 @@ func TestSuspectFailsInTheMiddle(t *testing.T) {
 		defer c.Close()
 		st := must(New(c, nil))
 		st.servers["run"] = &checked{at: time.Now()}
+		for i := range mostSeen {
+			st.seen[strconv.Itoa(i)] = seen{}
+		}
 		identities := func() (ids []string) {
 			for _, name := range []string{"a", "b", listName} {
 				ids = append(ids, must(st.runRead(t.Context(), name, "get", "0")).told().Identity)
@@ -83,6 +87,9 @@ func TestSuspectFailsInTheMiddle(t *testing.T) {
 			return ids
 		}
 		before := identities()
+		if len(st.seen) > mostSeen {
+			t.Errorf("%d names are remembered", len(st.seen))
+		}
 		if st.Suspect(t.Context(), before[0]) == nil {
 			t.Error("nothing was refused")
 		}

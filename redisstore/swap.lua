@@ -31,6 +31,7 @@ for i, node in ipairs(nodes) do
     done[i] = '1'
   end
 end
+if #fresh > 0 then redis.call('PERSIST', KEYS[1]) end
 if #records > 0 then redis.call('HSET', KEYS[2], unpack(records)) end
 if #fresh > 0 then redis.call('ZADD', KEYS[3], unpack(fresh)) end
 local read = reads > 0 and redis.call('HMGET', KEYS[2], unpack(ARGV, 3, first - 1)) or {}

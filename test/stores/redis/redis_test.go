@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +16,9 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/redisstore"
@@ -137,4 +140,23 @@ func difference(got, want []string) string {
 		}
 	}
 	return fmt.Sprintf("%d members for %d; extra %q, missing %q", len(got), len(want), extra, missing)
+}
+
+// TestNamesThatNobodyHas asks for names without records: nothing of them
+// stays in Redis.
+func TestNamesThatNobodyHas(t *testing.T) {
+	t.Parallel()
+	r := servers.StartRedis(t)
+	st := newStore(t, single(t, r), nil)
+	ends := func() bool { return strings.TrimSpace(r.Do(t, "TTL", "snowfence:{nobody}:meta")) != "-1" }
+	for range 2 {
+		tests.WantErr(t, tests.ErrOf(scope.Namespaces(st).Show(t.Context(), "nobody")), lease.ErrNoNamespace, "no name")
+	}
+	if !ends() {
+		t.Error("the key of a name that nobody has stays for ever")
+	}
+	must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "nobody", shared.Default(t), nil)))
+	if ends() {
+		t.Error("the identity of a namespace is forgotten")
+	}
 }

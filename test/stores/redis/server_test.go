@@ -171,7 +171,7 @@ func TestPersistenceHints(t *testing.T) {
 
 // acl is the rule of the package comment.
 const acl = "resetkeys ~snowfence:* nocommands +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex " +
-	"+zlexcount +sadd +smembers +time " + "+wait +config|get +hello +auth +ping +client"
+	"+zlexcount +expire +persist +sadd +smembers +time " + "+wait +config|get +hello +auth +ping +client"
 
 const password = "correct-horse-battery-staple"
 
