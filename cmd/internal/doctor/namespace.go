@@ -8,6 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease/scope"
+	"github.com/snowfence/snowfence/sequence"
 )
 
 const (
@@ -84,3 +85,23 @@ func namespace(_ context.Context, c *Case, ns scope.Namespace, l snowfence.Layou
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// sequences looks at the sequences of the store.
+func sequences(ctx context.Context, c *Case, r *report) {
+	list, err := sequence.List(ctx, c.Store.Leases)
+	if err != nil {
+		r.unchecked([]string{SequenceRolledBack, SequenceEnds}, "", "%v", err)
+		return
+	}
+	for _, s := range list {
+		switch {
+		case s.Deleted:
+		case s.RolledBack:
+			r.found(SequenceRolledBack, s.Name, "snowfence sequence confirm "+s.Name+c.Flags,
+				"the store may have lost numbers of this sequence, which stops until an operator confirms it")
+		case s.Left == 0 && s.Definition.Pattern == "":
+			r.found(SequenceEnds, s.Name, "make another sequence, or change its greatest number: snowfence sequence "+
+				"change --help", "all its numbers are used")
+		}
+	}
+}

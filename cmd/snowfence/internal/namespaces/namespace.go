@@ -1,3 +1,4 @@
+// Package namespaces has the commands of a store's namespaces and leases.
 package namespaces
 
 import (
@@ -6,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
@@ -13,9 +16,12 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease/scope"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
-
-	"github.com/spf13/cobra"
 )
+
+// Commands returns the commands of the group.
+func Commands(e *command.Env) []*cobra.Command {
+	return []*cobra.Command{namespaceCommand(e), leaseCommand(e), storeCommand(e), sqlCommand(e)}
+}
 
 func namespaceCommand(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{

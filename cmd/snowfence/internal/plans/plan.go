@@ -1,15 +1,22 @@
+// Package plans has the commands that plan layouts and sequences, and check
+// IDs and numbers.
 package plans
 
 import (
 	"bufio"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/spf13/cobra"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/plan"
 	"github.com/snowfence/snowfence/cmd/internal/show"
-	"github.com/spf13/cobra"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
+
+// Commands returns the commands of the group.
+func Commands(e *command.Env) []*cobra.Command {
+	return []*cobra.Command{planCommand(e), auditCommand(e)}
+}
 
 // planFlags are the flags of plan, which answers several questions.
 type planFlags struct {

@@ -1,3 +1,4 @@
+// Package sequences has the commands of sequences.
 package sequences
 
 import (
@@ -7,17 +8,22 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/spf13/cobra"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/cmd/internal/view"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/sequence"
-	"github.com/spf13/cobra"
 )
+
+// Commands returns the commands of the group.
+func Commands(e *command.Env) []*cobra.Command {
+	return []*cobra.Command{sequenceCommand(e)}
+}
 
 func sequenceCommand(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{

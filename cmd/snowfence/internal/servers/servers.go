@@ -1,3 +1,5 @@
+// Package servers has the commands that serve, and those about servers and
+// their clients.
 package servers
 
 import (
@@ -6,14 +8,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/spf13/cobra"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
-	"github.com/spf13/cobra"
 )
+
+// Commands returns the commands of the group.
+func Commands(e *command.Env) []*cobra.Command {
+	return []*cobra.Command{serveCommand(e), agentCommand(e), serversCommand(e), tokenCommand(e), doctorCommand(e)}
+}
 
 func serversCommand(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{
