@@ -142,13 +142,9 @@ func (p *Process) handlerOf(l listener) http.Handler {
 		if r.TLS != nil {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000") // for browsers, on the dashboard
 		}
-		if r.ProtoMajor < 2 {
-			h.ServeHTTP(w, r)
-			return
-		}
 		sent := &sentWriter{ResponseWriter: w}
 		h.ServeHTTP(sent, r)
-		if sent.body { // else it ends with its head, as gRPC wants
+		if sent.body && r.ProtoMajor >= 2 { // else it ends with its head, as gRPC wants
 			_ = http.NewResponseController(w).Flush()
 		}
 	})
@@ -165,7 +161,7 @@ func (p *Process) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	rest.Problem(w, err)
 }
 
-// sentWriter knows whether an answer over HTTP/2 has a body.
+// sentWriter knows whether an answer has a body.
 type sentWriter struct {
 	http.ResponseWriter
 	body bool
