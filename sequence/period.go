@@ -38,7 +38,10 @@ func (p *period) reread(ctx context.Context) (state, error) {
 	if err == nil {
 		now.counter, err = counter, p.admit(now)
 	}
-	if same, _ := store.Compare(now.told.Identity, told.Identity); err == nil && !same {
+	if err != nil {
+		return now, err
+	}
+	if same, _ := store.Compare(now.told.Identity, told.Identity); !same {
 		err = fmt.Errorf("sequence %q: period %d is of the store %q, and its definition of %q: if this is said again, "+
 			"connect to one server", p.name, p.at, told.Identity, now.told.Identity)
 	}
