@@ -127,6 +127,7 @@ func TestSerialsThatAreRefused(t *testing.T) {
 		wantErr(t, errOf(j.s.Reserve(j.ctx, 0, n)), lease.ErrInvalid, "%d serials", n)
 		wantErr(t, errOf(j.s.Reserve(j.ctx, 20261122, n)), lease.ErrInvalid, "%d serials", n)
 	}
+	wantErr(t, errOf(j.s.Fill(j.ctx, 20261301, make([]int64, 1))), ErrPeriod, "a month 13")
 	big := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: "{year}{n}"})
 	if r, err := big.s.Reserve(big.ctx, 0, mostAtOnce); err != nil || r.Count != mostAtOnce {
 		t.Errorf("%+v, %v", r, err)

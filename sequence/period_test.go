@@ -204,6 +204,8 @@ func TestTakeAndReadOfTwoServers(t *testing.T) {
 	if now, err := j.s.present.Load().reread(j.ctx); err == nil {
 		t.Errorf("%+v", now)
 	}
+	j.st.fail(nth("get", 2, errFault, func() {}), nil)
+	wantErr(t, errOf(j.s.present.Load().reread(j.ctx)), errFault, "no definition")
 }
 
 // A program tells of a loss once: a later take that a confirmation
