@@ -1,5 +1,6 @@
 -- Each script begins with this. KEYS: 1 who the data is, 2 records by node, 3 nodes in their order.
--- ARGV[1] is a fresh random name for the data, used when it has none yet or may have been set back.
+-- ARGV[1] is a fresh random name for the data, used when it has none yet or may have been set back; '' where nothing is
+-- written.
 
 local function field(info, name)
   local _, last = string.find(info, name .. ':', 1, true)
@@ -15,13 +16,17 @@ local second = field(replication, 'master_replid2')
 local known = redis.call('HMGET', KEYS[1], 'id', 'run', 'second')
 local id = known[1]
 local cleared = second == string.rep('0', 40)
-if not id or known[2] ~= run or (second ~= known[3] and not cleared) then
+-- Anybody may ask for any name: one without a record is forgotten. The list (@) has no nodes.
+local function bare()
+  return not string.find(KEYS[1], '{@}', 1, true) and #redis.call('ZRANGEBYLEX', KEYS[3], '-', '+', 'LIMIT', 0, 1) == 0
+end
+
+if ARGV[1] == '' and bare() then -- who only looks finds nothing, and writes nothing
+  id = id or ''
+elseif not id or known[2] ~= run or (second ~= known[3] and not cleared) then
   id = ARGV[1]
   redis.call('HSET', KEYS[1], 'id', id, 'run', run, 'second', second)
-  -- Anybody may ask for any name: one without a record is forgotten. The list (@) has no nodes.
-  if not string.find(KEYS[1], '{@}', 1, true) and #redis.call('ZRANGEBYLEX', KEYS[3], '-', '+', 'LIMIT', 0, 1) == 0 then
-    redis.call('EXPIRE', KEYS[1], 60)
-  end
+  if bare() then redis.call('EXPIRE', KEYS[1], 60) end
 elseif second ~= known[3] then
   redis.call('HSET', KEYS[1], 'second', second)
 end

@@ -122,16 +122,16 @@ func (a reply) told() store.Reply { return store.Reply{Identity: "redis:" + a.id
 // buildCall builds the command that runs a script, with its text if the
 // server does not know it.
 func (s *Store) buildCall(sc script, known bool, namespace string, args []string) rueidis.Completed {
-	verb, text := "EVAL", sc.text
+	verb, text, fresh := "EVAL", sc.text, rand.Text()
 	if known {
 		verb, text = "EVALSHA", sc.sha
 	}
 	if s.opts.ReadOnly {
-		verb += "_RO"
+		verb, fresh = verb+"_RO", ""
 	}
 	keys := s.keysOf(namespace)
 	return s.client.B().Arbitrary(verb).Args(text, strconv.Itoa(len(keys))).Keys(keys...).
-		Args(rand.Text()).Args(args...).Build()
+		Args(fresh).Args(args...).Build()
 }
 
 // noteReply keeps the data's and the server's identity of a reply. If

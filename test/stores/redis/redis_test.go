@@ -155,6 +155,11 @@ func TestNamesThatNobodyHas(t *testing.T) {
 	if !ends() {
 		t.Error("the key of a name that nobody has stays for ever")
 	}
+	looks := newStore(t, single(t, r), &redisstore.Options{ReadOnly: true})
+	tests.WantErr(t, tests.ErrOf(scope.Namespaces(looks).Show(t.Context(), "nowhere")), lease.ErrNoNamespace, "a look")
+	if n := strings.TrimSpace(r.Do(t, "EXISTS", "snowfence:{nowhere}:meta")); n != "0" {
+		t.Error("a look has written")
+	}
 	must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "nobody", shared.Default(t), nil)))
 	if ends() {
 		t.Error("the identity of a namespace is forgotten")
