@@ -67,8 +67,8 @@ func TestCommandsOfDeploy(t *testing.T) {
 		t.Errorf("wrong settings end the program with %d, and the unit knows %s", command.ExitUsage, got)
 	}
 	for _, text := range []string{unit, read("systemd/snowfence-agent.service")} {
-		if !strings.Contains(text, "\nEnvironment=GOTRACEBACK=crash\n") {
-			t.Error("a panic ends a unit with 2, and it is not started again")
+		if !strings.Contains(text, "\nEnvironment=GOTRACEBACK=crash\nLimitCORE=1\n") {
+			t.Error("a panic ends a unit for good, or with a core dump that has secrets")
 		}
 	}
 	ignored := strings.Fields(read("docker/Dockerfile.dockerignore"))
