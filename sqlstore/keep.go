@@ -53,7 +53,8 @@ func (s *Store) connection(ctx context.Context) (c *sql.Conn, giveBack func(drop
 func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Conn, func(drop bool), error) {
 	if c == nil {
 		var err error
-		if c, err = s.pooledConnection(ctx); err != nil {
+		c, err = s.db.Conn(ctx)
+		if c, err = s.cleaned(ctx, c, err); err != nil {
 			k <- nil
 			return nil, nil, err
 		}
@@ -69,16 +70,16 @@ func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Co
 
 var errBroken = errors.New("a connection of the pool is broken")
 
-// pooledConnection takes a connection out of the pool. In MySQL it ends the
+// cleaned returns a connection of the pool. In MySQL it ends the
 // transaction in which a program gave that back: drivers do not.
-func (s *Store) pooledConnection(ctx context.Context) (*sql.Conn, error) {
-	c, err := s.db.Conn(ctx)
+func (s *Store) cleaned(ctx context.Context, c *sql.Conn, err error) (*sql.Conn, error) {
 	if err != nil || s.dialect.name != "mysql" {
 		return c, err
 	}
 	if _, err := c.ExecContext(ctx, "ROLLBACK"); err != nil {
 		drop(c)
-		return nil, errors.Join(fmt.Errorf("%w: %w", errBroken, err), c.Close())
+		_ = c.Close()
+		return nil, fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return c, nil
 }
@@ -95,7 +96,8 @@ func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(d
 		}, err
 	}
 	if k == nil {
-		return pooled(s.pooledConnection(ctx))
+		c, err := s.db.Conn(ctx)
+		return pooled(s.cleaned(ctx, c, err))
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -105,12 +107,12 @@ func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(d
 	}
 	pool := make(chan result, 1)
 	go func() {
-		c, err := s.pooledConnection(waiting)
+		c, err := s.db.Conn(waiting)
 		pool <- result{c, err}
 	}()
 	select {
 	case r := <-pool:
-		return pooled(r.c, r.err)
+		return pooled(s.cleaned(ctx, r.c, r.err))
 	case c := <-k:
 		go func() { // it may have got one meanwhile
 			if r := <-pool; r.err == nil {

@@ -121,7 +121,11 @@ func (s *Store) runOnce(
 		if n := s.db.Stats(); waiting.Err() != nil && n.MaxOpenConnections > 0 && n.InUse >= n.MaxOpenConnections {
 			err = fmt.Errorf("%w: %w", errPool, err)
 		}
-		return reply, errors.Is(err, errBroken), s.replacedElse(err)
+		broken := errors.Is(err, errBroken)
+		if broken && waiting.Err() != nil {
+			s.serverAnswers(ctx) // the other idle connections are as silent
+		}
+		return reply, broken, s.replacedElse(err)
 	}
 	defer func() {
 		dropped = !s.dialect.embedded && err != nil && !errors.Is(err, errReloaded) &&
