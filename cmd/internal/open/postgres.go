@@ -74,9 +74,13 @@ func openPostgres(ctx context.Context, a *address, env func(string) string) (*St
 			return nil
 		}
 		err := c.QueryRow(ctx, "SHOW search_path").Scan(&got)
-		if err == nil && strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+		plain := strings.NewReplacer(" ", "", `"`, "")
+		if err == nil && !strings.EqualFold(plain.Replace(got), plain.Replace(want)) {
 			err = a.errorf("search_path is %s, not %s, because a pooler left it out: set it for the user, by ALTER "+
-				"ROLE name SET search_path = %[2]s", got, want)
+				"ROLE name SET search_path", got, want)
+		}
+		if err != nil {
+			_ = c.Close(context.WithoutCancel(ctx)) // stdlib would leave it open
 		}
 		return err
 	}))
