@@ -120,6 +120,12 @@ func TestMoveRefused(t *testing.T) {
 		"the target has as much of it": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			put(t, to, get(t, from, orders))
 		}, "otherwise start no program with FROM"},
+		"the target moved it back, and the source is older": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			must(t, moveAll(t.Context(), from, to))
+			closed := get(t, from, orders)
+			must(t, moveAll(t.Context(), to, from))
+			put(t, from, closed)
+		}, "restore a backup from after the move"},
 		"the target moved it on before the source was told": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			interrupted(t, scope.Move(t.Context(), "orders", mortalPlace(from, &death{at: 2}), to))
 			must(t, moveAll(t.Context(), to, third))
