@@ -155,6 +155,7 @@ func (p *Process) handlerOf(l listener) http.Handler {
 func (p *Process) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p.countRefused(r, err)
 	if r.ProtoMajor >= 2 {
+		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusTooManyRequests)
 		return
 	}

@@ -91,6 +91,13 @@ func TestHTTP2AnswersKeepTheirRoom(t *testing.T) {
 	if good == 0 || good > 8 {
 		t.Errorf("%d answers wait in the room of 8", good)
 	}
+	tr := &http.Transport{Protocols: new(http.Protocols)}
+	tr.Protocols.SetUnencryptedHTTP2(true)
+	defer tr.CloseIdleConnections()
+	res := must((&http.Client{Transport: tr}).Get("http://" + p.HTTP + "/v1/default"))
+	if res.Body.Close(); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
+		t.Errorf("refused by %s, %v", res.Status, res.Header)
+	}
 }
 
 // The requests of all tokens over one connection took the share of the
