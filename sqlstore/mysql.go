@@ -144,8 +144,8 @@ const mysqlRefusal = "CASE" +
 	"  'a power failure forgets grants, because there is a binary log and sync_binlog is not 1: SET GLOBAL " +
 	"sync_binlog = 1, and in the configuration'" +
 	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
-	" WHEN @@completion_type = 'CHAIN' THEN 'the connection has completion_type=CHAIN, so that nothing behind a " +
-	"COMMIT is committed: leave it at NO_CHAIN'" +
+	" WHEN @@completion_type = 'CHAIN' THEN 'the connection has completion_type=CHAIN, so that the end of a " +
+	"transaction begins another one: leave it at NO_CHAIN'" +
 	" ELSE '' END"
 
 // mysqlBind writes the parameters into the query, because the driver would

@@ -101,7 +101,7 @@ func TestUpgrade(t *testing.T) {
 // nextProgram builds a program whose format is one later.
 func nextProgram(t *testing.T) string {
 	t.Helper()
-	file, err := filepath.Abs("../../../lease/store/format.go")
+	file, err := filepath.Abs("../../../lease/store/text.go")
 	must(t, err)
 	source, err := os.ReadFile(file)
 	must(t, err)
