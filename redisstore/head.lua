@@ -1,6 +1,6 @@
 -- Each script begins with this. KEYS: 1 who the data is, 2 records by node, 3 nodes in their order.
--- ARGV[1] is a fresh random name for the data, used when it has none yet or may have been set back; '' where nothing is
--- written.
+-- ARGV[1] is a fresh random name for the data, used when it has none yet or may have been set back; '' from a store
+-- that only reads.
 
 local function field(info, name)
   local _, last = string.find(info, name .. ':', 1, true)
@@ -21,7 +21,7 @@ local function bare()
   return not string.find(KEYS[1], '{@}', 1, true) and #redis.call('ZRANGEBYLEX', KEYS[3], '-', '+', 'LIMIT', 0, 1) == 0
 end
 
-if ARGV[1] == '' and bare() then -- who only looks finds nothing, and writes nothing
+if ARGV[1] == '' and bare() then -- a store that only reads writes nothing
   id = id or ''
 elseif not id or known[2] ~= run or (second ~= known[3] and not cleared) then
   id = ARGV[1]

@@ -2,10 +2,8 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
@@ -82,21 +80,4 @@ func (s *Store) listNames(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-// format begins the text of a record. The rest is [store.Encode], of which
-// swap.lua knows the nonce.
-const format = "3"
-
-func encode(r store.Record) string { return format + store.Encode(r, "") }
-
-// decode is the inverse of encode.
-func decode(k store.Key, text string) (store.Record, error) {
-	rest, ok := strings.CutPrefix(text, format)
-	if !ok {
-		return store.Record{}, fmt.Errorf("the record has the format %.1q, and this program knows %q: use its "+
-			"program, or another prefix", text, format)
-	}
-	r, _, err := store.Decode(k, rest)
-	return r, err
 }

@@ -1,7 +1,7 @@
 -- ARGV from 2 on: how many nodes are read after the writes, these nodes, and of each write NODE, OLD NONCE with its tab,
 -- NEW VALUE. The answer has a 1 for each write that was done and a 0 for each that was lost, and the values that were read.
 
--- The nonce of a value and the tab after it, which a swap compares; see list.go.
+-- The nonce of a value and the tab after it, which a swap compares; see script.go.
 local function frontOf(value)
   if string.sub(value, 1, 1) ~= '3' then
     error({err = 'ERR a record has a format that this program does not know: use its program, or another prefix'})

@@ -132,7 +132,7 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 	case open:
 		return m, fmt.Errorf("%s has records of its own under this name, and nothing was changed: take an empty store",
 			to.Name)
-	case same && there.To != "" && there.To != from.Name && there.N > m.n: // the source was told of no end
+	case same && there.To != "" && there.To != from.Name && there.N > m.n: // no mark in the source tells it
 		return m, fmt.Errorf("it was moved from %s to %s, and from there to %s: give its programs that store",
 			from.Name, to.Name, there.To)
 	}

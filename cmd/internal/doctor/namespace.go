@@ -8,7 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease/scope"
-	"github.com/snowfence/snowfence/sequence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -86,22 +86,26 @@ func namespace(_ context.Context, c *Case, ns scope.Namespace, l snowfence.Layou
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// sequences looks at the sequences of the store.
-func sequences(ctx context.Context, c *Case, r *report) {
-	list, err := sequence.List(ctx, c.Store.Leases)
-	if err != nil {
-		r.unchecked([]string{SequenceRolledBack, SequenceEnds}, "", "%v", err)
-		return
+// identity compares the store with the last store of a namespace.
+func identity(ctx context.Context, c *Case, ns scope.Namespace, _ snowfence.Layout, r *report) error {
+	now, err := store.Identity(ctx, c.Store.Leases, ns.Name)
+	same, less := store.Compare(now, ns.Identity)
+	switch {
+	case err != nil:
+		return err
+	case now == "" || ns.Identity == "":
+		r.unchecked(r.names, ns.Name, "this store has no identity")
+	case less:
+		r.found(StoreIdentity, ns.Name, "give its user back the rights that store-durability names, or do what the "+
+			"error of \"snowfence new\" says",
+			"the store hides a part of its identity that the namespace has seen, so no lease is renewed")
+	case !same:
+		r.found(StoreIdentity, ns.Name, "wait, which is right after a restore or a failover; only if you moved "+
+			"all data while no program used it: snowfence namespace confirm "+ns.Name+c.Flags,
+			"the namespace was last used in another store: it was restored, moved or failed over, and its "+
+				"first holder waits")
+	default:
+		r.good(StoreIdentity, ns.Name, "the namespace was last used in this store")
 	}
-	for _, s := range list {
-		switch {
-		case s.Deleted:
-		case s.RolledBack:
-			r.found(SequenceRolledBack, s.Name, "snowfence sequence confirm "+s.Name+c.Flags,
-				"the store may have lost numbers of this sequence, which stops until an operator confirms it")
-		case s.Left == 0 && s.Definition.Pattern == "":
-			r.found(SequenceEnds, s.Name, "make another sequence, or change its greatest number: snowfence sequence "+
-				"change --help", "all its numbers are used")
-		}
-	}
+	return nil
 }

@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/internal/disk"
 	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -161,6 +163,53 @@ func storeMoved(ctx context.Context, c *Case, r *report) {
 				cmp.Or(m.To, c.Store.Name))
 		case m.To != "":
 			r.found(StoreMoved, h.Namespace, "give its programs that store", "it was moved to %s", m.To)
+		}
+	}
+}
+
+// fileSystem says where the file of an embedded store lies. Network file
+// systems were refused when it was opened.
+func fileSystem(_ context.Context, c *Case, r *report) {
+	path := c.Store.File()
+	if path == "" {
+		r.unchecked([]string{StoreFileSystem}, "", "the store is on a server: look at its disks there")
+		return
+	}
+	judgeFileSystem(path, disk.Kind(path), r)
+}
+
+func judgeFileSystem(path, kind string, r *report) {
+	const cure = "keep the file on a disk of this machine, in a container on a volume"
+	switch kind {
+	case "":
+		r.unchecked([]string{StoreFileSystem}, path, "this system does not tell which file system it is on")
+	case "tmpfs", "ramfs":
+		r.found(StoreFileSystem, path, cure, "the file is on %s, in memory: a restart of the machine forgets all "+
+			"grants, and IDs come twice", kind)
+	case "overlay", "aufs":
+		r.found(StoreFileSystem, path, cure, "the file is on %s, the file system of a container: the next container "+
+			"has an older file or none, and IDs come twice", kind)
+	default:
+		r.good(StoreFileSystem, path, "the file is on %s", kind)
+	}
+}
+
+// sequences looks at the sequences of the store.
+func sequences(ctx context.Context, c *Case, r *report) {
+	list, err := sequence.List(ctx, c.Store.Leases)
+	if err != nil {
+		r.unchecked([]string{SequenceRolledBack, SequenceEnds}, "", "%v", err)
+		return
+	}
+	for _, s := range list {
+		switch {
+		case s.Deleted:
+		case s.RolledBack:
+			r.found(SequenceRolledBack, s.Name, "snowfence sequence confirm "+s.Name+c.Flags,
+				"the store may have lost numbers of this sequence, which stops until an operator confirms it")
+		case s.Left == 0 && s.Definition.Pattern == "":
+			r.found(SequenceEnds, s.Name, "make another sequence, or change its greatest number: snowfence sequence "+
+				"change --help", "all its numbers are used")
 		}
 	}
 }
