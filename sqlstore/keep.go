@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -53,8 +52,7 @@ func (s *Store) connection(ctx context.Context) (c *sql.Conn, giveBack func(drop
 func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Conn, func(drop bool), error) {
 	if c == nil {
 		var err error
-		c, err = s.db.Conn(ctx)
-		if c, err = s.cleaned(ctx, c, err); err != nil {
+		if c, err = s.db.Conn(ctx); err != nil {
 			k <- nil
 			return nil, nil, err
 		}
@@ -66,22 +64,6 @@ func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Co
 		}
 		k <- c
 	}, nil
-}
-
-var errBroken = errors.New("a connection of the pool is broken")
-
-// cleaned returns a connection of the pool. In MySQL it ends the
-// transaction in which a program gave that back: drivers do not.
-func (s *Store) cleaned(ctx context.Context, c *sql.Conn, err error) (*sql.Conn, error) {
-	if err != nil || s.dialect.name != "mysql" {
-		return c, err
-	}
-	if _, err := c.ExecContext(ctx, "ROLLBACK"); err != nil {
-		drop(c)
-		_ = c.Close()
-		return nil, fmt.Errorf("%w: %w", errBroken, err)
-	}
-	return c, nil
 }
 
 // eitherConnection waits for the pool, and for the kept connection if there
@@ -96,8 +78,7 @@ func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(d
 		}, err
 	}
 	if k == nil {
-		c, err := s.db.Conn(ctx)
-		return pooled(s.cleaned(ctx, c, err))
+		return pooled(s.db.Conn(ctx))
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -112,7 +93,7 @@ func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(d
 	}()
 	select {
 	case r := <-pool:
-		return pooled(s.cleaned(ctx, r.c, r.err))
+		return pooled(r.c, r.err)
 	case c := <-k:
 		go func() { // it may have got one meanwhile
 			if r := <-pool; r.err == nil {

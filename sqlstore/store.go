@@ -29,6 +29,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -46,6 +47,8 @@ type Store struct {
 
 	tx    *sql.Tx // of the caller; nil for a store over db
 	taken bool    // an addition was carried out in tx
+
+	cleaned atomic.Pointer[sql.Conn] // the last connection whose transaction was ended, if it was in one
 
 	mu sync.Mutex // guards what follows, not the database
 

@@ -121,11 +121,7 @@ func (s *Store) runOnce(
 		if n := s.db.Stats(); waiting.Err() != nil && n.MaxOpenConnections > 0 && n.InUse >= n.MaxOpenConnections {
 			err = fmt.Errorf("%w: %w", errPool, err)
 		}
-		broken := errors.Is(err, errBroken)
-		if broken && waiting.Err() != nil {
-			s.serverAnswers(ctx) // the other idle connections are as silent
-		}
-		return reply, broken, s.replacedElse(err)
+		return reply, false, s.replacedElse(err)
 	}
 	defer func() {
 		dropped = !s.dialect.embedded && err != nil && !errors.Is(err, errReloaded) &&
@@ -135,6 +131,11 @@ func (s *Store) runOnce(
 			err = fmt.Errorf("%w: %w", ErrSlow, err)
 		}
 	}()
+	if s.dialect.name == "mysql" && s.cleaned.Swap(c) != c { // a program may have left a transaction open in it
+		if _, err := c.ExecContext(waiting, "ROLLBACK"); err != nil {
+			return reply, false, err
+		}
+	}
 	long, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
 	if err := s.prepareTables(long, c); err != nil {
