@@ -23,14 +23,15 @@
 //   - Renew, every third of the ttl: Until becomes max(Until, now+ttl), by
 //     compare-and-swap on the nonce of the last write. A grant that ended
 //     more than a ttl ago begins anew instead. If a renewal fails or is
-//     slow, IDs are made up to the acknowledged Until. A write without a
-//     reply counts as done only if its own nonce is in the record, and is
+//     slow, IDs are made up to the acknowledged Until. A write without an
+//     answer counts as done only if its own nonce is in the record, and is
 //     used only after one more acknowledged swap.
 //   - If another process wrote instead, the generator is sealed at once,
 //     before anything else. Then the lease heals itself with another grant.
 //     To heal, it takes a held node only if it wrote the record itself: a
-//     copy of it, with the same memory, is another holder. A lease that had
-//     no grant yet takes the node of Options.Node from its holder.
+//     copy of it, with the same memory, is another holder. Before its
+//     first grant, a lease takes the node of Options.Node from its holder,
+//     unless Options.Guard forbids it.
 //   - Give back: the holder seals its generator, and then lowers Until to
 //     the tick after the last one that it used.
 //   - After each swap, and before its use, the lease reads the namespace.

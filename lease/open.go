@@ -117,8 +117,8 @@ const servedTogether = 256
 
 // Serve is for servers: it returns a [wire.Server], which leases nodes of a
 // store to holders in other processes, in namespaces of a scheme. Of o it
-// uses MaxSkew, Time, Logger and Events, for the server itself. It keeps no
-// state but its clock.
+// uses MaxSkew, Time, Create, Wait, Logger and Events, for the server
+// itself. It keeps no state but its clock.
 //
 // A holder must do what a [Lease] does: renew every third of the TTL, stop
 // at the end of its grant, and stop at once when a renewal is a

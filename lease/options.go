@@ -47,7 +47,7 @@ type Options struct {
 	// long IDs are made while the store is unreachable, and how long a node
 	// stays taken after a crash. A lease renews every third of it. It is at
 	// least 10 ms, and at most the namespace's MaxTTL. 0 means
-	// [DefaultTTL], 15 s, or that MaxTTL if it is less.
+	// 15 s, or that MaxTTL if it is less.
 	TTL time.Duration
 
 	// Node is the one node to lease, for example from

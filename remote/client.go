@@ -8,7 +8,7 @@
 //	id, err := g.Next(ctx)
 //
 // The token then needs the verbs read and lease. The server applies the
-// rules of the store, and the process keeps a ticket for its lease
+// rules of package lease, and the process keeps a ticket for its lease
 // ([Client.Lease]). A process that should not have a node uses a
 // [Client.Source], which gets IDs from the server, some of them ahead.
 // [Client.Sequence] gives out numbers of the server's sequences.

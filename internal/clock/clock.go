@@ -1,5 +1,5 @@
-// Package clock tells the time of generators and leases, which never goes
-// back.
+// Package clock tells the time of generators and leases. Only a raw clock
+// goes back by itself.
 package clock
 
 import (

@@ -31,10 +31,10 @@ h.records[i].Nonce = seen[i].Nonce
 	m("store: a lost swap seals at once", "lease.Lease.sealIfLost", "",
 		swap("if seal != nil { seal() }", "_ = seal")).seeds(200, ""),
 	m("store: what was adopted is used only after a swap on top of it", "lease/internal/claim.storeClaim.proceed", "",
-		inText(`		if err := c.resolve(ctx); err != nil {
+		inText(`		if err := c.settleRenewal(ctx); err != nil {
 			return none, err
 		}
-`, `		if err := c.resolve(ctx); err != nil {
+`, `		if err := c.settleRenewal(ctx); err != nil {
 			return none, err
 		}
 		return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.records[0].Until, Nodes: int64(len(h.records))}, nil

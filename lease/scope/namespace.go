@@ -142,56 +142,6 @@ func (ns Namespace) notActive() error {
 	return fmt.Errorf("lease: namespace %q is being changed: wait, or have the operator finish the change", ns.Name)
 }
 
-// Functions are functions in a database that make the IDs of a node
-// ("snowfence sql"). The node has no lease, so a change of layout does not
-// stop them: they make IDs of this layout until the node is retired.
-type Functions struct {
-	Dialect string        `json:"dialect"`         // of the database
-	Schema  string        `json:"schema"`          // that they are in; "" means the one of the connection
-	Label   string        `json:"label,omitempty"` // for people: which database
-	Lead    time.Duration `json:"lead"`            // how far its IDs run ahead of the database's clock
-	Printed int64         `json:"printed"`         // when they were made, in Unix milliseconds; RecordFunctions sets it
-}
-
-// database names the database, for people.
-func (f Functions) database() string {
-	if f.Label == "" {
-		return f.Dialect
-	}
-	return f.Dialect + ", " + f.Label
-}
-
-// OwnerLeases is the owner of the regions of leases. Of the others a tool
-// shows the text.
-const (
-	OwnerLeases    = "leases"    // leases, and node numbers given by hand, of one layout
-	ownerFunctions = "functions" // functions in a database, see [Operator.RecordFunctions]
-	ownerBackfill  = "backfill"  // IDs for the past, see [Operator.AllowBackfill]
-	ownerOthers    = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
-)
-
-// Region is a part of a namespace: a set of IDs, and its owner. A namespace
-// is a list of regions. No two of them have an ID in common, unless one is
-// forced.
-type Region struct {
-	snowfence.Region
-	Owner     string     // who makes its IDs: "leases", "functions", "backfill" or "others"
-	Ended     bool       // its owner has stopped; only a backfill still makes IDs of its times
-	Functions *Functions // which, if functions own it
-	forced    bool       // it may meet earlier regions; later ones are proven against it
-}
-
-// empty reports whether the region has no ID.
-func (r Region) empty() bool {
-	return r.From >= r.Until || r.First > r.Last || r.Nodes.From >= r.Nodes.Until
-}
-
-// ended returns the region, cut at a tick.
-func (r Region) ended(tick int64) Region {
-	r.Until, r.Ended = min(tick, r.Until), true
-	return r
-}
-
 // nodeCount returns how many nodes a layout has.
 func nodeCount(l snowfence.Layout) int64 { return int64(1) << min(l.Bits(snowfence.FieldNode), 62) }
 

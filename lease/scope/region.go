@@ -12,6 +12,37 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
+// OwnerLeases is the owner of the regions of leases. Of the others a tool
+// shows the text.
+const (
+	OwnerLeases    = "leases"    // leases, and node numbers given by hand, of one layout
+	ownerFunctions = "functions" // functions in a database, see [Operator.RecordFunctions]
+	ownerBackfill  = "backfill"  // IDs for the past, see [Operator.AllowBackfill]
+	ownerOthers    = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
+)
+
+// Region is a part of a namespace: a set of IDs, and its owner. A namespace
+// is a list of regions. No two of them have an ID in common, unless one is
+// forced.
+type Region struct {
+	snowfence.Region
+	Owner     string     // who makes its IDs: "leases", "functions", "backfill" or "others"
+	Ended     bool       // its owner has stopped; only a backfill still makes IDs of its times
+	Functions *Functions // which, if functions own it
+	forced    bool       // it may meet earlier regions; later ones are proven against it
+}
+
+// empty reports whether the region has no ID.
+func (r Region) empty() bool {
+	return r.From >= r.Until || r.First > r.Last || r.Nodes.From >= r.Nodes.Until
+}
+
+// ended returns the region, cut at a tick.
+func (r Region) ended(tick int64) Region {
+	r.Until, r.Ended = min(tick, r.Until), true
+	return r
+}
+
 // A record has at most 60,000 bytes, also for other things.
 const (
 	maxLayouts     = 64

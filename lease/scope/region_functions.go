@@ -4,10 +4,30 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 )
+
+// Functions are functions in a database that make the IDs of a node
+// ("snowfence sql"). The node has no lease, so a change of layout does not
+// stop them: they make IDs of this layout until the node is retired.
+type Functions struct {
+	Dialect string        `json:"dialect"`         // of the database
+	Schema  string        `json:"schema"`          // that they are in; "" means the one of the connection
+	Label   string        `json:"label,omitempty"` // for people: which database
+	Lead    time.Duration `json:"lead"`            // how far its IDs run ahead of the database's clock
+	Printed int64         `json:"printed"`         // when they were made, in Unix milliseconds; RecordFunctions sets it
+}
+
+// database names the database, for people.
+func (f Functions) database() string {
+	if f.Label == "" {
+		return f.Dialect
+	}
+	return f.Dialect + ", " + f.Label
+}
 
 // ofFunctions reports whether a region meets one of functions in a
 // database.

@@ -42,7 +42,7 @@ type Record struct {
 	From       int64  // first tick of the unbroken run of granted ticks that ends at Until
 	Until      int64  // first tick that is not granted: the floor of the next grant
 	PrevUntil  int64  // From before the last [Addition]; leases leave it 0
-	Holder     string // "HASH.TICK" of the lease (claim.go); "" when given back or cleared
+	Holder     string // "WHO.TICK": the lease, and the first tick it acquired; "" when given back or cleared
 	Label      string // for people: the process that holds the node, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds

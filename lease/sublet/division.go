@@ -54,7 +54,7 @@ func (d *division) sameNodes(g snowfence.Grant) bool {
 	return d.grant.Node == g.Node && d.grant.Nodes == g.Nodes
 }
 
-// found returns the node that one of these attempts got, or −1: its answer
+// found returns the slot that one of these attempts got, or −1: its answer
 // was lost.
 func (d *division) found(attempts []string) int {
 	return slices.IndexFunc(d.slots, func(s slot) bool {
@@ -62,8 +62,8 @@ func (d *division) found(attempts []string) int {
 	})
 }
 
-// free returns a node that has a usable tick now, or −1. A node whose
-// sublease has ended is free: its holder lost it by not renewing.
+// free returns a slot that has a usable tick now, or −1. One whose sublease
+// has ended is free: its holder lost it by not renewing.
 func (d *division) free(t claim.Ticks, now time.Time, allowed func(node int64) bool) int {
 	tick := t.Layout.TickOf(now)
 	for k := range d.slots {
@@ -85,7 +85,7 @@ func (d *division) begin(i int, t claim.Ticks, now time.Time, attempt, label str
 	d.next = i + 1
 	d.serial++
 	s.tenancy, s.label = d.serial, label
-	d.answer(i, t, now, attempt)
+	d.extendSublease(i, t, now, attempt)
 }
 
 // renew moves the end of a sublease ahead. A grant that lapsed left ticks
@@ -94,19 +94,19 @@ func (d *division) renew(i int, t claim.Ticks, now time.Time, attempt string) {
 	s := &d.slots[i]
 	s.from = max(s.from, d.grant.From)
 	s.until = max(s.until, s.from)
-	d.answer(i, t, now, attempt)
+	d.extendSublease(i, t, now, attempt)
 }
 
-// answer gives a sublease its end, never beyond the end of the grant, and
-// its ticket a serial.
-func (d *division) answer(i int, t claim.Ticks, now time.Time, attempt string) {
+// extendSublease gives a sublease its end, never beyond the end of the
+// grant, and its ticket a serial.
+func (d *division) extendSublease(i int, t claim.Ticks, now time.Time, attempt string) {
 	s := &d.slots[i]
 	s.until = max(s.until, min(t.Target(now), d.grant.Until))
 	d.serial++
 	s.serial, s.attempt = d.serial, attempt
 }
 
-// holds returns the node of a ticket if it is of the present sublease, and
+// holds returns the slot of a ticket if it is of the present sublease, and
 // −1 otherwise. It is if it is the last one, or if the last one answered an
 // attempt of this holder, which did not hear.
 func (d *division) holds(node, tenancy, serial int64, attempts []string) int {

@@ -98,7 +98,7 @@ func (s *Server) seal() int64 {
 }
 
 // Acquire implements [wire.Server]. It sublets single nodes only, and none
-// that is asked for by its number. The ttl is [DefaultTTL] unless the
+// that is asked for by its number. The ttl is [scope.DefaultTTL] unless the
 // request names one, and is cut to two thirds of the lease's.
 func (s *Server) Acquire(_ context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
 	l := s.setup

@@ -3,9 +3,9 @@
 // a [Server] over a store, lease.Keep holds leases from a Server, and
 // package remote reaches a Server in another process.
 //
-// A server keeps no state: all it has to know of a lease is in a [Ticket],
-// which the holder sends with each renewal. So any server over the same
-// store can renew the lease.
+// A server over a store keeps no state: all it has to know of a lease is in
+// a [Ticket], which the holder sends with each renewal. So any server over
+// the same store can renew the lease.
 package wire
 
 import (

@@ -1,6 +1,6 @@
-// Package view shows a namespace, a lease and a sequence, on every wire and
-// in the program: a message of the protocol, filled from the store, and its
-// JSON.
+// Package view fills the protocol's messages of namespaces, leases and
+// sequences from the store, and writes their JSON, for the program and all
+// its protocols.
 package view
 
 import (

@@ -20,7 +20,7 @@ var Path = slices.Concat(
 	whole(".", "close fence fill generator layout local next position range refresh region reserve"),
 	whole("statefile", "folder statefile content part write flock"),
 	whole("lease/internal/claim", `
-		claim open namespace grant acquire renew release rollback server server_claim guest guest_acquire
+		claim open namespace grant acquire renew write confirm release rollback server server_claim guest guest_acquire
 	`),
 	whole("lease", "events open lease keep close"),
 	whole("lease/sublet", "division server"),
@@ -47,9 +47,9 @@ var Path = slices.Concat(
 	some("lease/scope/region.go", `
 		Namespace.region Namespace.key Namespace.add Namespace.fits Namespace.each Namespace.end Namespace.begin
 		Namespace.addLeases Namespace.addReserved Namespace.uncovered Namespace.Uncovered Namespace.layouts
-		Namespace.History
+		Namespace.History Region.empty Region.ended
 	`),
-	some("lease/scope/region_functions.go", "ofFunctions Namespace.withoutFunctions"),
+	some("lease/scope/region_functions.go", "ofFunctions Namespace.withoutFunctions Functions.database"),
 	some("lease/store/memory.go", "Memory.Swap Memory.Suspect"),
 	some("lease/backfill/eras.go", `
 		pastEra.holds pastSecond.holds pastSecond.capacity pastSecond.parts slotOf Backfill.servable

@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Answer is a store's reply to a read of a namespace, and when it was asked
+// Answer is a store's reply to a call of a namespace, and when it was asked
 // for and came, by the pace of the world.
 type Answer struct {
 	store.Reply

@@ -36,7 +36,7 @@ func (c *storeClaim) proceed(ctx context.Context) (none snowfence.Grant, _ error
 		return none, err
 	}
 	if len(h.unanswered) > 0 {
-		if err := c.resolve(ctx); err != nil {
+		if err := c.settleRenewal(ctx); err != nil {
 			return none, err
 		}
 	}
@@ -47,8 +47,8 @@ func (c *storeClaim) proceed(ctx context.Context) (none snowfence.Grant, _ error
 }
 
 // acquire gets a grant of another node, or a later one of the same node.
-// With onlyFree it takes no fixed node from its holder. So it is after an
-// earlier grant: else two leases would take it from each other for ever.
+// With onlyFree, as after an earlier grant, it takes no fixed node from its
+// holder: else two leases would take it from each other for ever.
 func (c *storeClaim) acquire(ctx context.Context, onlyFree bool) (none snowfence.Grant, err error) {
 	if err := c.diagnose(ctx); err != nil {
 		return none, err
@@ -56,7 +56,7 @@ func (c *storeClaim) acquire(ctx context.Context, onlyFree bool) (none snowfence
 	if err := c.raiseIfSuspected(ctx); err != nil {
 		return none, err
 	}
-	c.suspect, c.proven = nil, false
+	c.lossAfter, c.lossProven = nil, false
 	ns, err := c.usable(ctx)
 	if err != nil {
 		return none, err
@@ -90,7 +90,7 @@ func (c *storeClaim) acquire(ctx context.Context, onlyFree bool) (none snowfence
 		if err := c.diagnose(ctx); err != nil {
 			return none, err
 		}
-		if c.suspect != nil {
+		if c.lossAfter != nil {
 			return c.acquire(ctx, onlyFree)
 		}
 	}

@@ -24,7 +24,7 @@ import (
 // mutex: one call at a time.
 //
 // Each call has one of three results:
-//   - Done: a grant that Next returns may be used.
+//   - Done: the returned grant may be used.
 //   - Lost ([IsLost]): nothing that was granted before may be used any
 //     more.
 //   - Unknown, any other error: the earlier grant may be used to its end.
@@ -78,25 +78,25 @@ type storeClaim struct {
 	st       store.Store
 	unit     int64    // of the namespace
 	who      string   // random: the identity of this holder
-	wrote    []string // nonces of its last writes
+	nonces   []string // of its last writes
 	newest   string   // of them; "" before the first
 	attempt  string   // of a ticket: its nonces begin with it
 	onlyFree bool     // takes no node from a holder
-	prefer   []int64
+	wishes   []int64  // nodes to try first
 
-	last      *answer.Answer // to the last read of the namespace; nil at first
-	held      *hold          // nil when nothing is held
-	lastBlock []store.Key    // of the last grant; nil before the first
-	suspect   *int64         // generation that the store rolled back behind, so the floor is raised; nil if it did not
-	identity  string         // of the store at the last confirmation
-	proven    bool           // the store lost an acknowledged write, and gets another identity
-	reached   int64          // highest tick of the grants that this claim had
+	last       *answer.Answer // to the last read of the namespace; nil at first
+	held       *hold          // nil when nothing is held
+	lastBlock  []store.Key    // of the last grant; nil before the first
+	lossAfter  *int64         // generation after which the store lost writes: the floor is raised; nil if it did not
+	identity   string         // of the store at the last confirmation
+	lossProven bool           // the store lost an acknowledged write, and gets another identity
+	reached    int64          // highest tick of the grants that this claim had
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
 	foundInstead []store.Record // what stood in its places, and the namespace; nil when that was not read
 
-	taken   *TakenError // the holders, as the last scan saw them; nil without one
-	scanned time.Time   // when
+	taken    *TakenError // the holders, as the last scan saw them; nil without one
+	scanTime time.Time   // of it
 }
 
 // hold is our part of the store, as far as it is known.
@@ -127,7 +127,7 @@ func (c *storeClaim) Forget() {
 	if h := c.held; h != nil && !h.pending {
 		c.lostHold, c.foundInstead = h, nil
 	}
-	c.held, c.who, c.wrote, c.newest = nil, c.World.Text(), nil, ""
+	c.held, c.who, c.nonces, c.newest = nil, c.World.Text(), nil, ""
 	c.kept.Store(nil)
 }
 
@@ -142,12 +142,12 @@ func (c *storeClaim) nodes(h *hold) int64 { return int64(len(h.records)) * c.uni
 // perBlock returns how many records a block has.
 func (c *storeClaim) perBlock() int { return c.Nodes / int(c.unit) }
 
-// holderOf is the Holder of a record that the claim acquires, with ticks
-// from the given one on: no two acquisitions have the same.
+// holderOf is the Holder of a record that the claim acquires: its identity,
+// and the first tick.
 func (c *storeClaim) holderOf(from int64) string { return c.who + "." + strconv.FormatInt(from, 10) }
 
-// note remembers the highest tick that this claim may have used.
-func (c *storeClaim) note(from, until int64) {
+// noteReach remembers the highest tick that this claim may have used.
+func (c *storeClaim) noteReach(from, until int64) {
 	if until > from {
 		c.reached = max(c.reached, until)
 	}
@@ -157,7 +157,7 @@ func (c *storeClaim) note(from, until int64) {
 // its own. A copy of the claim has its identity, and is another holder: or
 // each would take the node from the other for ever.
 func (c *storeClaim) mine(r store.Record) bool {
-	return r.Holder != "" && slices.Contains(c.wrote, r.Nonce)
+	return r.Holder != "" && slices.Contains(c.nonces, r.Nonce)
 }
 
 // startOf returns a holder's name and the first tick of its grant.

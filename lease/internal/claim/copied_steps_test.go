@@ -104,6 +104,6 @@ func TestWritesThatAClaimKnows(t *testing.T) {
 		g.c.nonce()
 	}
 	if g.c.mine(r) {
-		t.Errorf("%d writes are known", len(g.c.wrote))
+		t.Errorf("%d writes are known", len(g.c.nonces))
 	}
 }

@@ -24,9 +24,9 @@ type finder struct {
 }
 
 const (
-	probed  = 64   // blocks that a probe reads
-	most    = 1024 // records that it reads, unless one block has more
-	pointed = 4    // one in so many of its blocks is one that the label points to
+	probeBlocks  = 64   // blocks that a probe reads
+	probeRecords = 1024 // records that it reads, unless one block has more
+	labelShare   = 4    // one in so many of its blocks is one that the label points to
 )
 
 // candidates yields the records of free blocks, until one is taken: the
@@ -37,7 +37,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 	return func(yield func([]store.Record, error) bool) {
 		c := f.c
 		f.seen = map[int64]bool{}
-		if !f.offer(ctx, f.own(), false, yield) || !f.offer(ctx, c.prefer, false, yield) ||
+		if !f.offer(ctx, f.own(), false, yield) || !f.offer(ctx, c.wishes, false, yield) ||
 			!f.offer(ctx, f.probe(), true, yield) {
 			return
 		}
@@ -45,8 +45,8 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 			c.taken.NextFree = 0 // not known any more
 			return
 		}
-		c.taken, c.scanned = nil, c.World.Now()
-		for blocks, err := range f.pages(ctx, probed) {
+		c.taken, c.scanTime = nil, c.World.Now()
+		for blocks, err := range f.pages(ctx, probeBlocks) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -59,14 +59,14 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 }
 
 // scannedLately reports whether all records were read less than a ttl ago,
-// and no node was free. A few nodes are read each time.
+// and no node was free. Up to 1,024 nodes are all read each time.
 func (f *finder) scannedLately() bool {
 	c := f.c
-	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.World.Now().Sub(c.scanned) < c.TTL
+	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > probeRecords && c.World.Now().Sub(c.scanTime) < c.TTL
 }
 
 // readable is how many blocks are read in one go.
-func (f *finder) readable() int { return min(max(most/f.c.perBlock(), 1), probed) }
+func (f *finder) readable() int { return min(max(probeRecords/f.c.perBlock(), 1), probeBlocks) }
 
 // offer reads blocks and yields the best free one: with ahead also one with
 // a floor ahead. If others were faster to take it, it reads the rest again.
@@ -110,7 +110,7 @@ func (f *finder) probe() []int64 {
 	h.Write([]byte(f.ns.ID() + f.c.Label))
 	at := int64(h.Sum64() % uint64(count))
 	n := int64(f.readable())
-	near := min((n+pointed-1)/pointed, count)
+	near := min((n+labelShare-1)/labelShare, count)
 	choose := world.Rand(f.c.World)
 	var nodes []int64
 	add := func(i int64) { nodes = append(nodes, first+i%count*int64(f.c.Nodes)) }

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// paged is how many records are read in one go when all are read.
-const paged = 4096
+// pageRecords is how many records are read in one go when all are read.
+const pageRecords = 4096
 
 // ranked is a block that is free, as a list says.
 type ranked struct {
@@ -40,7 +40,7 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 			start += world.Rand(c.World).Int64N(count) * int64(c.Nodes)
 		}
 		who := tally{labels: map[string]int{}}
-		limit := max(paged, c.perBlock())
+		limit := max(pageRecords, c.perBlock())
 		for _, nodes := range []snowfence.NodeRange{
 			{From: start, Until: f.ns.Nodes.Until},
 			{From: f.ns.Nodes.From, Until: start},
@@ -158,7 +158,7 @@ func (f *finder) ahead(rs []store.Record) (n int64) {
 }
 
 // unavailable reports whether a node cannot be leased now. A floor more
-// than one lease ahead makes a node unavailable too.
+// than one ttl ahead makes a node unavailable, too.
 func (f *finder) unavailable(r store.Record) bool {
 	if r.Veto != "" {
 		return true

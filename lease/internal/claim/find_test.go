@@ -225,7 +225,7 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 			errs, _, _ := g.Memory.Swap(t.Context(), writes)
 			g.must(errors.Join(errs...))
 			var got []int64
-			for blocks, err := range f.pages(t.Context(), probed) {
+			for blocks, err := range f.pages(t.Context(), probeBlocks) {
 				g.must(err)
 				got = append(got, firsts(blocks)...)
 			}
@@ -251,11 +251,11 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 		}
 		scans := 0
 		for range 6 {
-			before := g.c.scanned
+			before := g.c.scanTime
 			for rs, err := range f.candidates(t.Context()) {
 				t.Errorf("found %+v, %v", rs, err)
 			}
-			if g.c.scanned != before {
+			if g.c.scanTime != before {
 				scans++
 			}
 			if g.c.taken == nil || g.c.taken.Held != last+1 {

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Ticks turns times into the ticks of a layout. All arithmetic on floors
-// and grants is here.
+// Ticks turns times into the ticks of a layout, and computes the ends of
+// grants.
 type Ticks struct {
 	Layout  snowfence.Layout
 	MaxTick int64
@@ -42,7 +42,7 @@ func (t Ticks) grant(ns scope.Namespace, rs []store.Record, now time.Time) (from
 }
 
 // lapsed reports whether the old grant of rs ended more than a ttl ago.
-// Then a new one begins at time now, and the ticks between are left out.
+// Then a new one begins, and leaves out the ticks between.
 func (t Ticks) lapsed(rs []store.Record, now time.Time) bool {
 	return slices.ContainsFunc(rs, func(r store.Record) bool { return t.Back(now) > r.Until })
 }

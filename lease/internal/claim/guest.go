@@ -16,9 +16,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// guestClaim is a claim over a server, which applies the rules of the
-// store. The claim repeats calls without an answer, shows its last ticket
-// after a loss, and compares clocks.
+// guestClaim is a claim over a server, which applies the rules. The claim
+// repeats calls without an answer, shows its last ticket after a loss, and
+// compares clocks.
 type guestClaim struct {
 	*Setup
 	server wire.Server
@@ -56,36 +56,36 @@ func (c *guestClaim) renew(ctx context.Context) (none snowfence.Grant, err error
 		return none, err
 	}
 	attempt, earlier := c.World.Text(), slices.Clone(c.earlier)
-	c.send(attempt)
+	c.noteAttempt(attempt)
 	before := c.Now()
 	a, err := c.server.Renew(ctx, c.ticket, attempt, earlier)
 	switch {
 	case errors.Is(err, store.ErrLost), errors.Is(err, fault.ErrNoNamespace):
 		c.lost = c.ticket
-		c.ended()
+		c.forgetHold()
 		return none, Lost(err)
 	case errors.Is(err, fault.ErrElsewhere): // the grant goes on to its end, and another one takes its place
-		c.ended()
+		c.forgetHold()
 		return c.acquire(ctx)
 	case err != nil:
 		return none, err
 	}
-	if err := c.heard(a); err != nil {
+	if err := c.takeOver(a); err != nil {
 		return none, err
 	}
 	return a.Grant, c.skew(before, a.Now)
 }
 
-// send notes an attempt until it is answered. The write of a forgotten
-// attempt counts as another holder's.
-func (c *guestClaim) send(attempt string) {
+// noteAttempt notes an attempt until it is answered. The write of a
+// forgotten attempt counts as another holder's.
+func (c *guestClaim) noteAttempt(attempt string) {
 	if len(c.earlier) < maxUnanswered {
 		c.earlier = append(c.earlier, attempt)
 	}
 }
 
-// heard takes over the acknowledged lease.
-func (c *guestClaim) heard(a wire.Lease) error {
+// takeOver takes over the acknowledged lease.
+func (c *guestClaim) takeOver(a wire.Lease) error {
 	g := a.Grant
 	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes < int64(c.Nodes) ||
 		c.ticket != nil && (g.Node != c.grant.Node || g.Nodes != c.grant.Nodes || g.From < c.grant.From) {
@@ -98,8 +98,8 @@ func (c *guestClaim) heard(a wire.Lease) error {
 	return nil
 }
 
-// ended forgets the hold, and remembers the end of its ticks.
-func (c *guestClaim) ended() {
+// forgetHold forgets the hold, and remembers the end of its ticks.
+func (c *guestClaim) forgetHold() {
 	if c.grant.Until > c.grant.From && !c.refused {
 		c.lastGrant = c.grant
 	}
@@ -128,7 +128,7 @@ func (c *guestClaim) GiveBack(ctx context.Context, o *Owed) error {
 		}
 	}
 	if c.ticket == nil {
-		c.ended()
+		c.forgetHold()
 		return nil
 	}
 	used := int64(-1)
@@ -142,7 +142,7 @@ func (c *guestClaim) GiveBack(ctx context.Context, o *Owed) error {
 	if used >= 0 {
 		c.grant.Until = used // all that it used
 	}
-	c.ended()
+	c.forgetHold()
 	return nil
 }
 
@@ -151,7 +151,7 @@ func (c *guestClaim) Forget() {
 	if c.ticket != nil {
 		c.lost = c.ticket
 	}
-	c.ended()
+	c.forgetHold()
 }
 
 // target is the end of the grants that a server may give now.

@@ -17,7 +17,7 @@ func (c *guestClaim) acquire(ctx context.Context) (none snowfence.Grant, err err
 			return none, err
 		}
 	}
-	g, err := c.persist(ctx)
+	g, err := c.askAgain(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -34,8 +34,8 @@ func (c *guestClaim) acquire(ctx context.Context) (none snowfence.Grant, err err
 // goes to another server.
 const maxAsked = 4
 
-// persist asks until there is an answer.
-func (c *guestClaim) persist(ctx context.Context) (g snowfence.Grant, err error) {
+// askAgain asks until there is an answer, at most maxAsked times.
+func (c *guestClaim) askAgain(ctx context.Context) (g snowfence.Grant, err error) {
 	for range maxAsked {
 		if g, err = c.request(ctx); len(c.earlier) == 0 {
 			break
@@ -68,7 +68,7 @@ func (c *guestClaim) request(ctx context.Context) (none snowfence.Grant, err err
 	if err := c.noteSend(ctx, node, c.target()); err != nil {
 		return none, err
 	}
-	c.send(r.Attempt)
+	c.noteAttempt(r.Attempt)
 	before := c.Now()
 	a, err := c.server.Acquire(ctx, c.Name, r)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *guestClaim) request(ctx context.Context) (none snowfence.Grant, err err
 		}
 		return none, err
 	}
-	if err := c.heard(a); err != nil {
+	if err := c.takeOver(a); err != nil {
 		return none, err
 	}
 	c.copyUses = len(r.Earlier) > 0

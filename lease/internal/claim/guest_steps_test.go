@@ -59,7 +59,7 @@ func TestNamesOfKeptNodes(t *testing.T) {
 func TestServedGrantWithoutTicks(t *testing.T) {
 	c := &guestClaim{Setup: &Setup{Name: "n", Settings: Settings{Nodes: 1}}}
 	a := wire.Lease{Ticket: wire.Ticket("{}"), Grant: snowfence.Grant{Node: 3, Nodes: 1, From: 9, Until: 9}}
-	if err := c.heard(a); err != nil || c.grant != a.Grant {
+	if err := c.takeOver(a); err != nil || c.grant != a.Grant {
 		t.Errorf("%+v, %v", c.grant, err)
 	}
 }

@@ -43,7 +43,7 @@ func TestIdentityOfFewerSources(t *testing.T) {
 	g.must(second(g.c.usable(t.Context())))
 	is("s:1:2")
 	g.id = "s:1:3"
-	if _, err := g.c.proceed(t.Context()); !IsLost(err) || g.c.suspect == nil {
+	if _, err := g.c.proceed(t.Context()); !IsLost(err) || g.c.lossAfter == nil {
 		t.Errorf("another store: %v", err)
 	}
 }

@@ -40,9 +40,9 @@ func (c *storeClaim) ask(ctx context.Context) (store.Record, error) {
 	return rs[0], nil
 }
 
-// clock returns the time for leasing ticks. It is [fault.ErrSkew] if the
-// clock and the store's differ by more than allowed: by the last answer,
-// and by another one before it says so, because time may have stood still.
+// clock returns the time for leasing ticks, or [fault.ErrSkew] if it and
+// the store's differ by more than allowed. It asks once more before it says
+// so: time may have stood still.
 func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
 	if c.last != nil {
 		if now, err := c.last.Clock(c.World, c.Now, c.MaxSkew); err == nil {
@@ -86,10 +86,9 @@ func (c *storeClaim) fits(ns scope.Namespace) error {
 	return nil
 }
 
-// fillSettings fills the settings: the ttl and the skew of the namespace
-// where they name none, and a whole unit where they ask for less. It runs
-// at the first use of a lease, before its keeper. It is an error if the
-// namespace allows less.
+// fillSettings fills what the settings leave out: the default ttl and skew,
+// or the namespace's limits if less, and a whole unit. After the first
+// grant it only checks: it is an error if the namespace allows less.
 func (c *storeClaim) fillSettings(ns scope.Namespace) error {
 	ttl, skew, err := ttlAndSkew(ns, c.Settings)
 	if c.held == nil && c.lastBlock == nil {

@@ -22,7 +22,7 @@ func (c *storeClaim) GiveBack(ctx context.Context, o *Owed) error {
 	}
 	for range 3 {
 		if len(h.unanswered) > 0 {
-			if err := c.resolve(ctx); IsLost(err) {
+			if err := c.settleRenewal(ctx); IsLost(err) {
 				break
 			} else if err != nil {
 				return err
@@ -54,12 +54,12 @@ func (c *storeClaim) GiveBack(ctx context.Context, o *Owed) error {
 		}
 		break
 	}
-	c.returned() // a late write of our own runs out by itself
+	c.forgetHold() // a late write of our own runs out by itself
 	return nil
 }
 
-// returned notes that the store keeps nothing for this holder any more.
-func (c *storeClaim) returned() {
+// forgetHold notes that the store keeps nothing for this holder any more.
+func (c *storeClaim) forgetHold() {
 	c.held = nil
 	c.kept.Store(nil)
 }
@@ -89,7 +89,7 @@ func (c *storeClaim) abandonAcquire(ctx context.Context) error {
 			}
 		}
 	}
-	c.returned()
+	c.forgetHold()
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (c *storeClaim) diagnose(ctx context.Context) (err error) {
 	}
 	last := len(stored) - 1
 	if stored[last].Generation < h.generation {
-		c.suspect, c.proven = &h.generation, slices.Max(h.acked) > 0 // the namespace itself was rolled back
+		c.lossAfter, c.lossProven = &h.generation, slices.Max(h.acked) > 0 // the namespace itself was rolled back
 	}
 	c.noticeRollback(h, stored[:last])
 	c.lostHold, c.foundInstead = nil, nil
@@ -53,8 +53,8 @@ func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 		known := h.records[i]
 		replaced := known.Revision == h.acked[i] && r.Revision == known.Revision && r.Nonce != known.Nonce
 		if r.Revision < known.Revision || replaced {
-			c.suspect, c.proven = &h.generation, c.proven || replaced || r.Revision < h.acked[i]
-			c.Report(RolledBack, nil, "node", r.Node, "revision", r.Revision, "acknowledged", known.Revision)
+			c.lossAfter, c.lossProven = &h.generation, c.lossProven || replaced || r.Revision < h.acked[i]
+			c.Report(RolledBack, nil, "node", r.Node, "revision", r.Revision, "expected", known.Revision)
 		}
 	}
 }
@@ -76,17 +76,17 @@ func (c *storeClaim) below(ns scope.Namespace) bool { return c.reached <= ns.Flo
 // raiseIfSuspected raises the floor if the store was rolled back behind a
 // grant or a ticket, unless another process has done so.
 func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
-	if c.suspect == nil {
+	if c.lossAfter == nil {
 		return nil
 	}
-	after := *c.suspect // a later generation was raised after the rollback
+	after := *c.lossAfter // a later generation was raised after the rollback
 	return c.raiseFloor(ctx, func(ns scope.Namespace, _ string) bool {
 		return ns.Generation > after && c.below(ns) // usable looks at the identity
 	})
 }
 
 // usable returns the namespace if it gives grants to this lease. If its
-// store was moved, usable raises the floor.
+// store was replaced, usable raises the floor.
 func (c *storeClaim) usable(ctx context.Context) (scope.Namespace, error) {
 	for {
 		ns, a, err := scope.Namespaces(c.st).Admit(ctx, c.Name, c.Scheme, c.fits)
@@ -129,7 +129,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 		if done(ns, id) {
 			return nil
 		}
-		if c.proven && !c.below(ns) { // it was not raised since
+		if c.lossProven && !c.below(ns) { // it was not raised since
 			was := ns.Identity
 			if same { // perhaps with more sources
 				was = id
@@ -144,8 +144,8 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 			return err
 		}
 		after := int64(0)
-		if c.suspect != nil {
-			after = *c.suspect // tells all who saw the same that it was done
+		if c.lossAfter != nil {
+			after = *c.lossAfter // tells all who saw the same that it was done
 		}
 		if ns, err = ns.Raise(ctx, c.st, now, id, c.reached, after); !errors.Is(err, store.ErrLost) {
 			if err == nil {
@@ -164,7 +164,7 @@ func (c *storeClaim) tellLoss(ctx context.Context, ns scope.Namespace) error {
 	if same, _ := store.Compare(c.last.Identity, ns.Identity); was == "" && same { // nobody else told it
 		was = c.last.Identity
 	}
-	if !c.proven {
+	if !c.lossProven {
 		return nil
 	}
 	_, err := c.changeIdentity(ctx, was)

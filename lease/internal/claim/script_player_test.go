@@ -64,7 +64,7 @@ func (p *play) act(c *player, word []string) {
 		p.failed(err)
 		p.set(&t, word[1:])
 		vc.lost = t.AppendTo(nil)
-		vc.ended()
+		vc.forgetHold()
 	case "renew":
 		a, err := counter{p}.Renew(ctx, vc.ticket, word[1], word[2:])
 		if p.granted(a.Grant, err); err == nil {
@@ -96,7 +96,7 @@ func (c *player) twin(p *play) *player {
 	switch claim := c.Claim.(type) {
 	case *storeClaim:
 		twin := *claim
-		twin.Setup, twin.wrote = d.Setup, slices.Clone(claim.wrote)
+		twin.Setup, twin.nonces = d.Setup, slices.Clone(claim.nonces)
 		if claim.held != nil {
 			h := *claim.held
 			h.records, h.acked, h.unanswered = slices.Clone(h.records), slices.Clone(h.acked), maps.Clone(h.unanswered)
@@ -127,8 +127,8 @@ func (c *player) knows() string {
 			add(len(h.unanswered) > 0, "%d writes in doubt", len(h.unanswered))
 		}
 		add(claim.lostHold != nil, "will look who took a node")
-		add(claim.suspect != nil, "suspects the store")
-		add(claim.proven, "proven")
+		add(claim.lossAfter != nil, "suspects the store")
+		add(claim.lossProven, "proven")
 	case *guestClaim:
 		g := claim.grant
 		add(claim.ticket != nil, "holds %s from %d", nodesName(g.Node, g.Nodes), g.From)
@@ -181,9 +181,6 @@ func kindOf(err error) string {
 	if errors.Is(err, fault.ErrSkew) {
 		names = append(names, map[bool]string{true: "ahead", false: "behind"}[strings.Contains(err.Error(), "ahead")])
 	}
-	if len(names) == 0 {
-		return "other"
-	}
 	return strings.Join(names, ", ")
 }
 
@@ -210,9 +207,9 @@ func (p *play) ended(_ any, err error) { p.failed(err) }
 func (p *play) failed(err error) {
 	switch {
 	case IsLost(err):
-		p.say("lost: %s", kindOf(err))
+		p.say("%s", strings.TrimSuffix("lost: "+kindOf(err), ": "))
 	case err != nil:
-		p.say("error: %s", kindOf(err))
+		p.say("%s", strings.TrimSuffix("error: "+kindOf(err), ": "))
 	}
 }
 

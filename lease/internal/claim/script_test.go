@@ -19,7 +19,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the answers into the scripts of testdata")
 
-// TestScripts plays the protocol of one holder, without its pace. A script
+// TestScripts plays the protocol of holders, step by step. A script
 // has commands, and their answers behind a tab: kinds and ticks, never
 // nonces or dates. testdata/README.md explains them.
 func TestScripts(t *testing.T) {

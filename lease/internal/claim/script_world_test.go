@@ -19,7 +19,7 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// start is the time at which each scene begins: tick 100000 of its layout.
+// start is when each scene begins: tick 100000 of playLayout.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var errSilent = errors.New("no answer")

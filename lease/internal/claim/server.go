@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// server is one over a store.
+// server is a [wire.Server] over a store.
 type server struct {
 	st       store.Store
 	scheme   *snowfence.Scheme
@@ -146,7 +146,7 @@ func (v server) resume(ctx context.Context, t ticket.Claims, attempt string) (_ 
 		return nil, nil, err
 	}
 	c.attempt = attempt
-	c.note(t.From, t.Until)
+	c.noteReach(t.From, t.Until)
 	return c, end, nil
 }
 

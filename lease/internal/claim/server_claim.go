@@ -16,14 +16,15 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// heed sets the wishes of the holder in a new claim.
+// heed gives a new claim the wishes of its holder, its lost ticket and its
+// earlier attempts.
 func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns scope.Namespace) error {
 	if err := Suits(ns.Name, ns.Keys, c.Scheme, r); err != nil {
 		return err
 	}
 	c.attempt, c.onlyFree = r.Attempt, r.Free
 	if r.Prefer != nil {
-		c.prefer = []int64{*r.Prefer}
+		c.wishes = []int64{*r.Prefer}
 	}
 	if len(r.Lost) > 0 {
 		if err := c.remind(r.Lost, ns); err != nil {
@@ -117,16 +118,16 @@ func (c *storeClaim) remind(lost wire.Ticket, ns scope.Namespace) error {
 		h.acked = append(h.acked, t.RevisionOf(k.Node))
 	}
 	c.lostHold = h
-	c.note(t.From, t.Until)
+	c.noteReach(t.From, t.Until)
 	return nil
 }
 
 // adopt takes over the ticket's hold in the store: its last write, or one
-// of these attempts without a reply, by the ticket's Holder: an acquisition
-// has another one. An attempt is used only after one more write, as for a
-// lost reply of a Lease. It returns the signer of the next ticket.
+// of these attempts by the ticket's Holder, which no other acquisition has.
+// An attempt is used only after one more write, as for a lost answer of a
+// Lease. It returns the signer of the next ticket.
 func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []string) (*ticket.Signer, error) {
-	if int64(t.Nodes)/t.Unit > most { // who did not get it from a server must not have it read so much
+	if int64(t.Nodes)/t.Unit > probeRecords { // who did not get it from a server must not have it read so much
 		ns, err := c.readNamespace(ctx)
 		if err != nil {
 			return nil, err

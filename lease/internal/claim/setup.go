@@ -18,7 +18,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Setup has the purpose of a lease, and the facts beside its claim.
+// Setup is the purpose of a claim, and what its lease may read during a
+// step.
 type Setup struct {
 	Settings
 	Name   string // of the namespace
@@ -65,8 +66,8 @@ func (s *Setup) Now() time.Time {
 	return now
 }
 
-// correct makes the wall clock the time, because it agrees with the clock
-// that decides.
+// correct sets the time to the wall clock, which agrees with the store's or
+// the server's.
 //
 // Invariant: floors and the word of the generator only rise, so the time
 // decides no uniqueness.
@@ -144,7 +145,7 @@ type Settings struct {
 // longestLabel is the length of a label that every store keeps.
 const longestLabel = 128
 
-// Normal returns the settings with their defaults, checked.
+// Normal returns the settings with a label and a block size, checked.
 func (n Settings) Normal(s *snowfence.Scheme) (Settings, error) {
 	if n.Nodes == 0 {
 		n.Nodes = 1
@@ -161,7 +162,7 @@ func (n Settings) Normal(s *snowfence.Scheme) (Settings, error) {
 		return n, fault.Invalidf("lease: Options.TTL is %v; it must be from %v to %v", n.TTL, scope.MinTTL,
 			scope.MaxTTL)
 	case n.MaxSkew < 0:
-		return n, fault.Invalidf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
+		return n, fault.Invalidf("lease: Options.MaxSkew is %v; it must not be negative", n.MaxSkew)
 	case len(n.Label) > longestLabel:
 		return n, fault.Invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
 	case !store.Plain(n.Label):

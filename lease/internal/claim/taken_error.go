@@ -113,11 +113,11 @@ func (t *tally) error(f *finder) *TakenError {
 	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.labels[b], t.labels[a]), cmp.Compare(a, b))
 	})
-	var most []string
+	var shown []string
 	for _, label := range labels[:min(maxLabels, len(labels))] {
-		most = append(most, fmt.Sprintf("%s (%d)", fault.Shown(label), t.labels[label]))
+		shown = append(shown, fmt.Sprintf("%s (%d)", fault.Shown(label), t.labels[label]))
 	}
-	if e.Holders = strings.Join(most, ", "); len(labels) > maxLabels {
+	if e.Holders = strings.Join(shown, ", "); len(labels) > maxLabels {
 		e.Holders += " and others"
 	}
 	if t.next > f.now {

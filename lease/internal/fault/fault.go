@@ -1,5 +1,5 @@
-// Package fault has the errors that packages of leases share. Package lease
-// exports them and says what they mean.
+// Package fault has the errors that packages of leases share. Packages
+// lease and backfill export most, and say what they mean.
 package fault
 
 import (

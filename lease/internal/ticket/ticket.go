@@ -1,7 +1,7 @@
 // Package ticket writes the claims of a lease as signed bytes, and reads
-// them. A server remembers nothing of a lease: all that it has to know is
-// in the ticket. The package asks no store, and decides nothing about a
-// lease.
+// them. A server over a store remembers nothing of a lease: all that it has
+// to know is in the ticket. The package asks no store, and decides nothing
+// about a lease.
 package ticket
 
 import (
