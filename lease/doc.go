@@ -63,11 +63,12 @@
 //     forgotten. The forgotten holder notices this when it renews, after a
 //     third of the ttl (5 s), and that of a sublease at its own renewal or
 //     end, unless others have written its node more often by then. A holder
-//     over a server does not notice it where its namespace is gone. Once it
-//     is noticed, no ID comes twice, because grants start above everything
-//     that can have been granted. Where nobody notices it, no ID comes
-//     twice once all earlier grants have ended: after the longest ttl and
-//     twice the largest skew.
+//     over a server does not notice it where its namespace is gone, and
+//     others are not told where the store does not answer its server then.
+//     Once it is noticed, no ID comes twice, because grants start above
+//     everything that can have been granted. Where nobody notices it, no ID
+//     comes twice once all earlier grants have ended: after the longest ttl
+//     and twice the largest skew.
 //   - The layout is changed on a store that was rolled back in this way:
 //     the proof of the change does not know the last grants. The bound is
 //     the same.

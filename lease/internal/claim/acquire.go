@@ -50,10 +50,7 @@ func (c *storeClaim) proceed(ctx context.Context) (none snowfence.Grant, _ error
 // With onlyFree, as after an earlier grant, it takes no fixed node from its
 // holder: else two leases would take it from each other for ever.
 func (c *storeClaim) acquire(ctx context.Context, onlyFree bool) (none snowfence.Grant, err error) {
-	if err := c.diagnose(ctx); err != nil {
-		return none, err
-	}
-	if err := c.raiseIfSuspected(ctx); err != nil {
+	if err := c.tellRollback(ctx); err != nil {
 		return none, err
 	}
 	c.lossAfter, c.lossProven = nil, false

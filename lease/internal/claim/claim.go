@@ -81,6 +81,7 @@ type storeClaim struct {
 	nonces   []string // of its last writes
 	newest   string   // of them; "" before the first
 	attempt  string   // of a ticket: its nonces begin with it
+	earlier  []string // attempts of its holder, which may still come in
 	onlyFree bool     // takes no node from a holder
 	wishes   []int64  // nodes to try first
 

@@ -64,7 +64,8 @@ func (c *guestClaim) renew(ctx context.Context) (none snowfence.Grant, err error
 		c.lost = c.ticket
 		c.forgetHold()
 		return none, Lost(err)
-	case errors.Is(err, fault.ErrElsewhere): // the grant goes on to its end, and another one takes its place
+	case errors.Is(err, fault.ErrElsewhere), errors.Is(err, fault.ErrInvalid):
+		// The grant goes on to its end, and another one takes its place.
 		c.forgetHold()
 		return c.acquire(ctx)
 	case err != nil:
@@ -87,7 +88,7 @@ func (c *guestClaim) noteAttempt(attempt string) {
 // takeOver takes over the acknowledged lease.
 func (c *guestClaim) takeOver(a wire.Lease) error {
 	g := a.Grant
-	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes < int64(c.Nodes) ||
+	if len(a.Ticket) == 0 || a.TTL < 0 || g.Until < g.From || g.Nodes < int64(c.Nodes) ||
 		c.ticket != nil && (g.Node != c.grant.Node || g.Nodes != c.grant.Nodes || g.From < c.grant.From) {
 		return fmt.Errorf("lease: namespace %q: the server answers with %d nodes from %d on and the ticks %d to %d, "+
 			"which were not asked for", c.Name, g.Nodes, g.Node, g.From, g.Until)

@@ -87,12 +87,14 @@ func (c *storeClaim) fits(ns scope.Namespace) error {
 }
 
 // fillSettings fills what the settings leave out: the default ttl and skew,
-// or the namespace's limits if less, and a whole unit. After the first
-// grant it only checks: it is an error if the namespace allows less.
+// or the namespace's limits if less, and a whole unit. It is an error if
+// the namespace allows less, but not after a grant.
 func (c *storeClaim) fillSettings(ns scope.Namespace) error {
 	ttl, skew, err := ttlAndSkew(ns, c.Settings)
 	if c.held == nil && c.lastBlock == nil {
 		c.unit, c.Nodes = ns.Unit, max(c.Nodes, int(ns.Unit))
+	} else {
+		err = nil // each confirmation cuts both
 	}
 	if c.TTL == 0 || c.MaxSkew == 0 {
 		c.TTL, c.MaxSkew, c.Ticks.TTL = ttl, skew, ttl

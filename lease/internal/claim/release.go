@@ -48,14 +48,12 @@ func (c *storeClaim) GiveBack(ctx context.Context, o *Owed) error {
 			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, c.Name, unknown)
 		}
 		if len(gone) > 0 {
-			// The next acquisition tells another holder from a rolled-back
-			// store.
 			c.lostHold, c.foundInstead = h, nil
 		}
 		break
 	}
 	c.forgetHold() // a late write of our own runs out by itself
-	return nil
+	return c.tellRollback(ctx)
 }
 
 // forgetHold notes that the store keeps nothing for this holder any more.

@@ -53,7 +53,9 @@ func (c *storeClaim) settleRenewal(ctx context.Context) error {
 	}
 	stored := found[:len(found)-1]
 	for i, r := range stored {
-		if r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce] {
+		known := h.records[i]
+		attempt := r.Holder == known.Holder && attempted(r.Nonce, c.earlier)
+		if r.Nonce != known.Nonce && !h.unanswered[r.Nonce] && !attempt {
 			return c.loseHold(found,
 				fmt.Errorf("another process changed node %d while the store did not answer", r.Node))
 		}

@@ -11,6 +11,14 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
+// tellRollback raises the floor if the store lost a write of a hold.
+func (c *storeClaim) tellRollback(ctx context.Context) error {
+	if err := c.diagnose(ctx); err != nil {
+		return err
+	}
+	return c.raiseIfSuspected(ctx)
+}
+
 // diagnose tells whether another holder took a lost node, or the store was
 // rolled back.
 func (c *storeClaim) diagnose(ctx context.Context) (err error) {

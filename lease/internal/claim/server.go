@@ -88,11 +88,10 @@ func (v server) Renew(ctx context.Context, b wire.Ticket, attempt string, earlie
 	if err = c.loseIfReplaced(err); err == nil {
 		return c.answer(signer), nil
 	}
-	err = errors.Join(err, c.diagnose(ctx)) // this claim ends here, and acquires nothing
 	if IsLost(err) {
 		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, store.ErrLost, err)
 	}
-	return none, errors.Join(err, c.raiseIfSuspected(ctx))
+	return none, errors.Join(err, c.tellRollback(ctx)) // this claim ends here, and acquires nothing
 }
 
 // Release implements [wire.Server].
@@ -107,7 +106,7 @@ func (v server) Release(ctx context.Context, b wire.Ticket, used int64) error {
 	}
 	defer end()
 	if _, err := c.adopt(ctx, t, nil); IsLost(err) {
-		return nil
+		return c.tellRollback(ctx)
 	} else if err != nil {
 		return err
 	}

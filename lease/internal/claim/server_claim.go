@@ -114,8 +114,8 @@ func (c *storeClaim) remind(lost wire.Ticket, ns scope.Namespace) error {
 	}
 	h := &hold{generation: t.Generation}
 	for _, k := range blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit) {
-		h.records = append(h.records, store.Record{Key: k, Nonce: t.Nonce, Revision: t.RevisionOf(k.Node)})
-		h.acked = append(h.acked, t.RevisionOf(k.Node))
+		h.records = append(h.records, store.Record{Key: k, Nonce: t.Nonce, Revision: t.Revision})
+		h.acked = append(h.acked, t.Revision)
 	}
 	c.lostHold = h
 	c.noteReach(t.From, t.Until)
@@ -154,10 +154,10 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []stri
 	_ = c.fillSettings(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
 	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until}
 	for _, r := range stored { // as the ticket knows it, for diagnose
-		r.Nonce, r.Revision = t.Nonce, t.RevisionOf(r.Node)
+		r.Nonce, r.Revision = t.Nonce, t.Revision
 		h.records, h.acked = append(h.records, r), append(h.acked, r.Revision)
 	}
-	c.held = h
+	c.held, c.earlier = h, attempts
 	for _, r := range stored {
 		own := r.Nonce == t.Nonce || r.Holder == t.Holder && attempted(r.Nonce, attempts)
 		if !own {
@@ -210,9 +210,8 @@ func (c *storeClaim) answer(signer *ticket.Signer) wire.Lease {
 	now := c.Now()
 	t := ticket.Claims{
 		Namespace: c.Name, Node: r.Node, Nodes: int(c.nodes(h)), Unit: c.unit, From: h.from,
-		Until: h.until, TTL: c.TTL,
-		Label:  c.Label,
-		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
+		Until: h.until, TTL: c.TTL, Label: c.Label,
+		Holder: r.Holder, Nonce: r.Nonce, Revision: slices.Min(h.acked), Generation: h.generation,
 	}
 	out := t.Lease(signer.Sign(t))
 	out.Now = now

@@ -30,7 +30,7 @@ type Claims struct {
 	From       int64         // first tick granted
 	Until      int64         // first tick not granted
 	TTL        time.Duration // of each renewal
-	Revision   int64         // of the first node; others of a block may have another
+	Revision   int64         // the lowest one of its nodes: only a rollback makes one of them less
 	Generation int64
 	Namespace  string
 	Label      string
@@ -43,15 +43,6 @@ type Claims struct {
 // version names the form. Servers refuse others, so holders of another one
 // acquire anew.
 const version = 1
-
-// RevisionOf returns the acknowledged revision of a node, as far as the
-// ticket has it.
-func (c Claims) RevisionOf(node int64) int64 {
-	if node == c.Node {
-		return c.Revision
-	}
-	return 1
-}
 
 // AppendTo adds the bytes of the ticket to b.
 func (c Claims) AppendTo(b []byte) []byte {
