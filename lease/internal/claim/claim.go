@@ -1,8 +1,9 @@
 // Package claim is one holder's protocol with a store or with a server, and
 // the server's side of it. Package lease says the rules, and keeps a claim
 // for a generator. A claim starts no goroutine and has no lock. testdata
-// has a script for each rule. Ten to begin with: acquire, renew, confirm,
-// unanswered, doubt, lapse, give, block, generation and wait.
+// has a script for each rule, and a README of their words. Ten to begin
+// with: acquire, renew, confirm, silent, doubt, lapse, give, block,
+// generation and wait.
 package claim
 
 import (
@@ -72,7 +73,8 @@ func IsLost(err error) bool { return errors.Is(err, errLost) }
 // storeClaim is a claim over a store. proceed looks at the clock, and
 // settles writes without an answer. Then renew writes the records, reads
 // the namespace, and confirms the grant. docs/prove/argument.md follows the
-// rules through the files: grant.go, acquire.go, renew.go, release.go.
+// rules through the files: grant.go, acquire.go, renew.go, write.go,
+// confirm.go, release.go.
 type storeClaim struct {
 	*Setup
 	st       store.Store

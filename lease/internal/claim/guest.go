@@ -51,6 +51,7 @@ func (c *guestClaim) Next(ctx context.Context) (snowfence.Grant, error) {
 	return c.renew(ctx)
 }
 
+// renew sends the ticket with a new attempt, and those without an answer.
 func (c *guestClaim) renew(ctx context.Context) (none snowfence.Grant, err error) {
 	if err := c.noteSend(ctx, c.grant.Node, c.target()); err != nil {
 		return none, err

@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
+// acquire asks for a node, and refuses ticks that were granted before.
 func (c *guestClaim) acquire(ctx context.Context) (none snowfence.Grant, err error) {
 	if c.refused {
 		if err := c.refuse(ctx); err != nil {
