@@ -334,6 +334,8 @@ func (c counter) answer(call string, serve func(wire.Server) (wire.Lease, error)
 	switch {
 	case becomes == "ticket=":
 		a.Ticket = nil
+	case becomes == "ttl=":
+		a.TTL = -1
 	case alters:
 		c.set(&a.Grant, []string{becomes})
 	}
