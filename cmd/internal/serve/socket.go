@@ -75,7 +75,7 @@ func socketPath(address string) (string, bool) { return strings.CutPrefix(addres
 func checkSocket(path string) error {
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		return fmt.Errorf("socket %q: write its whole path, as in unix:/run/snowfence/ids.sock", path)
+		return fmt.Errorf("socket %q: write its whole path, as in unix:/var/lib/snowfence/ids.sock", path)
 	case len(path) > maxPath:
 		return fmt.Errorf("socket %q: the path has %d bytes: take one of at most %d", path, len(path), maxPath)
 	}

@@ -58,7 +58,7 @@ SNOWFENCE_FROM_PASSWORD, or in the file that SNOWFENCE_FROM_PASSWORD_FILE names.
 	fs := cmd.Flags()
 	f.store.RegisterStore(fs)
 	fs.StringVar(&f.from, "from", "", "`URL` of the Redis, as in redis://app@cache:6379/0")
-	fs.StringVar(&f.mode, "mode", string(sequence.Fast), "`mode` of the sequences: fast, dense or strict")
+	fs.StringVar(&f.mode, "mode", "", "`mode`: fast, dense or strict (default: fast; dense with --pattern)")
 	fs.StringVar(&f.pattern, "pattern", "", "the keys have a date: the `text` of a number, as in RE-{year}-{n:6}")
 	fs.StringVar(&f.zone, "zone", "", "with --pattern: the time `zone` whose date counts, as in Europe/Berlin "+
 		"(default: UTC)")
