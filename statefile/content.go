@@ -136,7 +136,7 @@ func (f *Fence) unusableError(err error) error {
 func (f *Fence) unknownError(format string, args ...any) error {
 	return unknownState{f.unusableError(fmt.Errorf("%w: use another node with a new file; "+
 		"or stop all processes that used this one, and begin it anew "+
-		"with a time after all their IDs (when they stopped, plus their lead): "+
+		"with a time after all their IDs (when they stopped, plus their lead, and how far a clock was ahead): "+
 		"statefile.Reset, or --state-after 3s of the program, or more where a lead was longer. "+
 		"An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
 }

@@ -61,7 +61,7 @@ func TestFileIsBegunAnew(t *testing.T) {
 			_, err := File(path, s, 1)
 			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.says) ||
 				!strings.Contains(err.Error(),
-					"with a time after all their IDs (when they stopped, plus their lead): statefile.Reset") {
+					"with a time after all their IDs (when they stopped, plus their lead, and how far a clock was ahead): statefile.Reset") {
 				t.Fatalf("%v", err)
 			}
 			noError(t, Reset(path, s, 1, stopped.Add(900*time.Millisecond)))

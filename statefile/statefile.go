@@ -50,8 +50,8 @@ type Fence struct {
 // File returns a fence for one fixed node on one machine. It is safe over
 // restarts: the file holds the first tick that was never granted, and is
 // synced before a lower tick is used. The next process begins there,
-// whatever the clock says; after a kill it may wait up to a second. Do not
-// use the node on another machine or with another file.
+// whatever the clock says; after a kill it may wait 1.4 s and the lead, or
+// two ticks. Do not use the node on another machine or with another file.
 //
 // The file is locked by path + ".lock" until [Fence.Close] or the end of
 // the process. No file means that the node was never used. File returns an
@@ -77,10 +77,11 @@ func File(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 // Reset writes a state file that counts as used up to a time, which is the
 // parameter after. It replaces a file that is damaged, missing or an older
 // copy, or that does not know its secrets. No ID of the node may be later
-// than that time: stop its processes, and take the time of the stop plus
-// their [snowfence.Config.Lead]. The scheme must have the secrets of the
-// node's IDs. If a good file says a later time, that stays. A damaged file
-// has lost its slices: use [Fence.SequencePart] again.
+// than that time: stop its processes, and take the time of the stop, plus
+// their [snowfence.Config.Lead], and how far their clock was ahead. The
+// scheme must have the secrets of the node's IDs. If a good file says a
+// later time, that stays. A damaged file has lost its slices: use
+// [Fence.SequencePart] again.
 func Reset(path string, s *snowfence.Scheme, node int64, after time.Time) error {
 	tick := s.Layout().TickOf(after)
 	if tick >= s.MaxTick() {

@@ -413,8 +413,14 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%d: %+v, %v", id, p, err)
 		}
 	}
+	keyed := func() error {
+		_, err := l.OpenStatic("key=3,time=40,node=10,seq=10,cipher=ff1", 3, "secret-file="+path)
+		return err
+	}
+	noError(t, keyed())
 	secret = snowfence.GenerateSecret()
 	noError(t, os.WriteFile(path, secret.AppendSecret(nil), 0o600))
+	wantStatus(t, keyed(), Taken)
 	for node, want := range []Status{1: Taken, 2: OK} {
 		_, err = l.OpenStatic("randflake", int64(node), "secret-file="+path)
 		wantStatus(t, err, want)

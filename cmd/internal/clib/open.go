@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -180,16 +181,19 @@ func (l *Library) staticFence(s *snowfence.Scheme, node int64) (snowfence.Fence,
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for fence, used := range l.statics {
-		other := fence.Scheme().Layout()
-		if fence.Scheme().Fingerprint() == s.Fingerprint() {
-			if used.Nodes == ids.Nodes {
+		earlier, taken := fence.Scheme(), false
+		other := earlier.Layout()
+		if earlier.Fingerprint() == s.Fingerprint() {
+			if taken = used.Nodes == ids.Nodes; taken && slices.Equal(earlier.KeyIDs(), s.KeyIDs()) {
 				return fence, nil
 			}
 		} else if other.Epoch.Equal(lay.Epoch) && other.Tick == lay.Tick {
-			if met, err := snowfence.Meet(used, ids); met != nil || err != nil {
-				return nil, coded{Taken, fmt.Errorf("node %d was used with another secret or layout (%s) in this "+
-					"process: use that one", node, other)}
-			}
+			met, err := snowfence.Meet(used, ids)
+			taken = met != nil || err != nil
+		}
+		if taken {
+			return nil, coded{Taken, fmt.Errorf("node %d was used with another secret or layout (%s) in this "+
+				"process: use that one, or start the process anew", node, other)}
 		}
 	}
 	fence := snowfence.Unguarded(s, node)

@@ -43,7 +43,7 @@ type Config struct {
 
 // Listeners are the addresses of a server.
 type Listeners struct {
-	HTTP      string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/var/lib/snowfence/ids.sock; empty for none"`
+	HTTP      string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/PATH; empty for none"`
 	RESP      string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
 	Admin     string `name:"admin" help:"<address> of metrics and health, open to everybody who reaches it (default: none)"`
 	Advertise string `name:"advertise" help:"<address> where the other servers over the store reach this one, to pass renewals of its subleases on, as in 10.0.0.7:8080 (default: none, so holders that reach another server take another node)"`

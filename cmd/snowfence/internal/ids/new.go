@@ -226,6 +226,7 @@ func explainRate(e *command.Env, rate float64, n int64) {
 	if took < 3 {
 		return
 	}
-	e.Message("the layout allows %s per node, so this takes %s; more sequence bits make it faster "+
-		"(--namespace fast --layout time=41,node=2,seq=20)", show.PerSecond(rate), show.Approximately(took))
+	e.Message("the layout allows %s per node, so this takes %s; a namespace with more sequence bits is faster, "+
+		"but its IDs can equal these (--namespace fast --layout time=41,node=2,seq=20)",
+		show.PerSecond(rate), show.Approximately(took))
 }
