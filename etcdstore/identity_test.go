@@ -3,11 +3,11 @@ package etcdstore
 import (
 	"context"
 	"testing"
-
-	"go.etcd.io/etcd/api/v3/mvccpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -76,5 +76,26 @@ func TestRevisionFallsAfterAChange(t *testing.T) {
 				t.Errorf("later %v, told %v: the identity was %q and is %q", later, told, was, id)
 			}
 		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	ks := keyspace("p/")
+	k := store.Key{Namespace: "a/b ü", Node: 7}
+	if name, err := ks.namespaceOf(ks.recordKey(k)); err != nil || name != k.Namespace {
+		t.Errorf("namespace of %q: %q, %v", ks.recordKey(k), name, err)
+	}
+}
+
+func TestNew(t *testing.T) {
+	if _, err := New(nil, nil); err == nil {
+		t.Error("no client is no error")
+	}
+	if _, err := New(&clientv3.Client{}, &Options{Timeout: -time.Second}); err == nil {
+		t.Error("a negative timeout is no error")
+	}
+	st, err := New(&clientv3.Client{}, &Options{Prefix: "team"})
+	if err != nil || st.keys != "team/" {
+		t.Errorf("prefix %q, %v", st.keys, err)
 	}
 }

@@ -67,10 +67,9 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 		}
 	}
 	h.confirmed, c.identity, c.lastBlock = true, id, keys(h.records)
-	node := h.records[0].Node
 	h.until = max(h.until, h.from, min(until, c.reach(ns, now)))
 	c.noteReach(h.from, h.until)
-	return snowfence.Grant{Node: node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
+	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
 }
 
 // reach returns the first tick that no lease may use at time now: the

@@ -207,13 +207,12 @@ func (c *storeClaim) signing(ctx context.Context) (scope.Namespace, error) {
 func (c *storeClaim) answer(signer *ticket.Signer) wire.Lease {
 	h := c.held
 	r := h.records[0]
-	now := c.Now()
 	t := ticket.Claims{
 		Namespace: c.Name, Node: r.Node, Nodes: int(c.nodes(h)), Unit: c.unit, From: h.from,
 		Until: h.until, TTL: c.TTL, Label: c.Label,
 		Holder: r.Holder, Nonce: r.Nonce, Revision: slices.Min(h.acked), Generation: h.generation,
 	}
 	out := t.Lease(signer.Sign(t))
-	out.Now = now
+	out.Now = c.Now()
 	return out
 }
