@@ -55,7 +55,7 @@ var sqlNodeMutants = []mutant{
 	m("functions come again in their schema only", "lease/scope.Namespace.recordSQL",
 		"TestNodeIsRecordedForOneDatabase", never("old.Functions.Schema != f.Schema")),
 	m("functions printed again begin above the ones before", "lease/scope.Operator.RecordFunctions",
-		"TestNodeIsRecordedForOneDatabase", drop("after = max(after,")),
+		"TestNodeIsRecordedForOneDatabase", drop("after = max(after, l")),
 	m("nor by a block that begins below it", "lease/scope.Namespace.OfLeases", "TestLeaseOfANodeOfFunctions",
 		swap("first + count (2)", "first + 1")),
 	m("a node that is held is given to no functions", "lease/scope.vacant", "TestLeaseOfANodeOfFunctions",

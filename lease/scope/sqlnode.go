@@ -41,27 +41,28 @@ const (
 func (op Operator) RecordFunctions(
 	ctx context.Context, namespace string, node int64, f Functions, again bool,
 ) (recorded Region, after int64, err error) {
-	none := Region{}
 	switch {
 	case max(len(f.Label), len(f.Dialect), len(f.Schema)) > longestText ||
 		!store.Plain(f.Label+" "+f.Dialect+" "+f.Schema):
-		return none, 0, fault.Invalidf("lease: namespace %q: the label %.200q, or the schema %.200q, is no text of at "+
-			"most %d bytes", namespace, f.Label, f.Schema, longestText)
+		return recorded, 0, fault.Invalidf("lease: namespace %q: the label %.200q, or the schema %.200q, is no text "+
+			"of at most %d bytes", namespace, f.Label, f.Schema, longestText)
 	case f.Lead < 0 || f.Lead > maxSQLLead:
-		return none, 0, fault.Invalidf("lease: namespace %q: a lead of %v: it is between 0 and %v", namespace, f.Lead,
-			time.Duration(maxSQLLead))
+		return recorded, 0, fault.Invalidf("lease: namespace %q: a lead of %v: it is between 0 and %v", namespace,
+			f.Lead, time.Duration(maxSQLLead))
 	}
 	now := world.From(ctx).Now()
 	if !again {
 		if err := vacant(ctx, op.st, namespace, node, now); err != nil {
-			return none, 0, err
+			return recorded, 0, err
 		}
 	}
-	ns, err := editNamespace(ctx, op.st, namespace, func(ns *Namespace, _ answer.Answer) (bool, error) {
+	lost := false
+	ns, err := editNamespace(ctx, op.st, namespace, func(ns *Namespace, a answer.Answer) (bool, error) {
+		lost = a.Identity != ns.Identity
 		return true, ns.recordSQL(node, f, again, now)
 	})
 	if err != nil {
-		return none, 0, err
+		return recorded, 0, err
 	}
 	recorded, _ = ns.functionsAt(node)
 	l := recorded.Layout
@@ -69,14 +70,17 @@ func (op Operator) RecordFunctions(
 	if again { // the database may be a new one, in place of one that is gone
 		after = max(after, l.TickOf(now.Add(recorded.Functions.Lead+sqlSkew))+1)
 	}
-	if !l.Equal(ns.Layout) { // a lease of the node may go on, and its record may be gone
-		return recorded, max(after, ns.above(l, now)), nil
+	if lost || !l.Equal(ns.Layout) { // a lease of the node may go on, and its record may be gone
+		after = max(after, ns.above(l, now))
+	}
+	if !l.Equal(ns.Layout) {
+		return recorded, after, nil
 	}
 	// A holder that took the node before it was recorded is in its record
 	// now, and evicted.
 	r, err := op.Veto(ctx, namespace, node, sqlVeto+"make its IDs: "+recorded.Functions.database())
 	if err != nil {
-		return none, 0, err
+		return Region{}, 0, err
 	}
 	return recorded, max(after, ns.FloorOf(r)), nil
 }

@@ -227,17 +227,23 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 			l := must(lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node, TTL: 40 * time.Second}))
 			t.Cleanup(func() { l.Close() })
 		}
-		_, after, err := scope.Namespaces(reads).RecordFunctions(t.Context(), "default", 6, shop, false)
-		if least := s.Layout().TickOf(time.Now().Add(39 * time.Second)); err != nil || after < least {
-			t.Errorf("IDs begin after %d, want %d at least: %v", after, least, err)
+		above := func(what string, after int64, least time.Duration) {
+			if tick := s.Layout().TickOf(time.Now().Add(least)); after < tick {
+				t.Errorf("%s: IDs begin after %d, want %d at least", what, after, tick)
+			}
 		}
+		above("a lease meanwhile", recordSQL(t, reads, 6), 39*time.Second)
+		if err := st.Suspect(t.Context(), must(store.Identity(t.Context(), st, "default"))); err != nil {
+			t.Error(err)
+		}
+		above("a store that may have lost a lease", recordSQL(t, st, 7), time.Minute+2*scope.DefaultTTL)
 		// So do they when they are printed again under another layout.
 		o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}, Unused: time.Now()}
 		aligned := newScheme(t, strings.Replace(sqlSpec, "node=3,seq=2", "node=2,seq=3", 1))
 		must(scope.Namespaces(st).Change(t.Context(), "default", aligned, o))
-		_, after, err = scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop, true)
-		if least := s.Layout().TickOf(time.Now().Add(39 * time.Second)); err != nil || after < least {
-			t.Errorf("IDs begin again after %d, want %d at least: %v", after, least, err)
+		_, after, err := scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop, true)
+		if above("another layout", after, 39*time.Second); err != nil {
+			t.Error(err)
 		}
 	})
 }
