@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,7 +23,6 @@ import (
 )
 
 func storeMove(e *command.Env) *cobra.Command {
-	var old command.StoreFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "move FROM TO", Short: "Move all namespaces and sequences to another store", Args: cobra.ExactArgs(2),
@@ -36,26 +36,31 @@ granted of it in FROM, and numbers go on after all that was taken.
 If the command is interrupted, run it again: it goes on where it stopped. Until then, neither
 store gives grants for what was being moved. TO must not have any of the names, unless they came
 from there: to undo a move, move the store back. After a move, backups of both stores from before
-it are of no use: one of FROM would open it again.`,
+it are of no use: one of FROM would open it again.
+
+If FROM is on a server, SNOWFENCE_STORE_PASSWORD is for FROM alone: name TO's password in its URL,
+by password_file=PATH.`,
 		Example: "  snowfence store move sqlite:ids.db postgres://snowfence@db.example/ids\n" +
 			"  snowfence store move postgres://snowfence@db.example/ids etcd://etcd.example:2379",
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each namespace and sequence")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		ctx := cmd.Context()
-		old.URL = args[0]
-		from, err := old.Open(ctx, e)
+		ctx, other := cmd.Context(), *e
+		if open.OnServer(args[0]) { // it gets the password of the variables, and TO does not
+			other.Vars = maps.Clone(e.Vars)
+			delete(other.Vars, open.PasswordEnv)
+			delete(other.Vars, open.PasswordFileEnv)
+		}
+		to, err := (&command.StoreFlags{URL: args[1]}).Open(ctx, &other)
 		if err != nil {
 			return err
 		}
-		hide := e.Hide
-		to, err := (&command.StoreFlags{URL: args[1]}).Open(ctx, e)
-		if err != nil {
-			return errors.Join(err, from.Close())
-		}
 		defer to.Close()
-		hideToo := e.Hide
-		e.Hide = func(text string) string { return hide(hideToo(text)) }
+		from, err := (&command.StoreFlags{URL: args[0]}).Open(ctx, e)
+		if err != nil {
+			return err
+		}
+		e.Hide = func(text string) string { return from.Hide(to.Hide(text)) }
 		if from.Name == to.Name {
 			return errors.Join(command.Usagef("FROM and TO are one store: name another one after FROM"), from.Close())
 		}
