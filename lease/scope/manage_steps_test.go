@@ -67,11 +67,12 @@ func TestOperatorsWithoutAnswers(t *testing.T) {
 	}
 }
 
-// Operators change nodes of the layout only, and leave one alone that was
-// never leased.
+// Operators change nodes of the layout only, and ones that were vetoed in
+// another, and leave one alone that was never leased.
 func TestOperatorsOfNodes(t *testing.T) {
 	g := holding(t)
-	for node, ok := range map[int64]bool{-1: false, 0: true, 255: true, 256: false} {
+	g.change(300, func(r *store.Record) { r.Veto = "broken" })
+	for node, ok := range map[int64]bool{-1: false, 0: true, 255: true, 256: false, 300: true} {
 		if _, err := Namespaces(g.st).Veto(t.Context(), "n", node, "broken"); (err == nil) != ok {
 			t.Errorf("node %d: %v", node, err)
 		}

@@ -139,8 +139,9 @@ func (op Operator) Release(ctx context.Context, namespace string, node int64) (s
 }
 
 // Veto keeps a node's unit from being leased, and evicts its
-// holder as [Operator.Release] does. An empty reason lifts the veto; it is
-// refused while functions in a database make the node's IDs.
+// holder as [Operator.Release] does. An empty reason lifts the veto, also
+// of a node that only an earlier layout has; it is refused while functions
+// in a database make the node's IDs.
 func (op Operator) Veto(ctx context.Context, namespace string, node int64, reason string) (store.Record, error) {
 	if !store.Plain(reason) {
 		return store.Record{}, fault.Invalidf("lease: the reason %.100q is not UTF-8, or has control characters: "+
@@ -175,12 +176,12 @@ func edit(
 		if ns.State == Changing {
 			return store.Record{}, ns.notActive()
 		}
-		if node < 0 || node >= nodeCount(ns.Layout) {
-			return fail(fmt.Errorf("the layout %s has no such node", ns.Layout))
-		}
 		rs, _, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: ns.whole(node)}})
 		if err != nil {
 			return fail(err)
+		}
+		if n := nodeCount(ns.Layout); node < 0 || node >= n && rs[0].Veto == "" { // an earlier layout's veto can end
+			return fail(fault.Invalidf("the layout has nodes 0 to %d", n-1))
 		}
 		r, err := change(ns, rs[0])
 		if err != nil {

@@ -82,9 +82,6 @@ func (s *Management) editNode(ctx context.Context, namespace string, node int64,
 	if err != nil {
 		return nil, err
 	}
-	if last := v.Layout.Capacity().Nodes - 1; node < 0 || uint64(node) > last {
-		return nil, Errorf(Invalid, "node %d: the layout of namespace %q has nodes 0 to %d", node, namespace, last)
-	}
 	r, err := edit(scope.Namespaces(s.core.store), ctx, namespace, node)
 	switch {
 	case err != nil:

@@ -65,11 +65,11 @@ func leaseEdit(
 			return err
 		}
 		defer st.Close()
-		if nodes := ns.Layout.Capacity().Nodes; uint64(node) >= nodes {
-			return command.Usagef("node %d: the layout of namespace %q has nodes 0 to %d", node, f.Namespace, nodes-1)
-		}
 		r, err := edit(scope.Namespaces(st.Leases), cmd.Context(), f.Namespace, node)
-		if err != nil {
+		switch {
+		case errors.Is(err, lease.ErrInvalid):
+			return command.Usage(err)
+		case err != nil:
 			return err
 		}
 		l := view.Lease(r, ns, ns.Layout, e.Now())
