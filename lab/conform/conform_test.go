@@ -49,6 +49,7 @@ func TestMistakes(t *testing.T) {
 		"takes a second node":           "lost-acquire",
 		"follows redirects":             "damaged",
 		"takes every error for a loss":  "damaged",
+		"believes a proxy":              "damaged",
 		"ignores until":                 "outage",
 		"trusts a renewal that it sent": "late",
 		"goes on after a loss":          "taken",

@@ -165,7 +165,7 @@ func (c *handClient) ends(status int, err error) bool {
 	if c.is("goes on after 404") && status == http.StatusNotFound || c.is("goes on after a loss") {
 		return false
 	}
-	return status == http.StatusNotFound || status == http.StatusConflict
+	return (err != nil || c.is("believes a proxy")) && (status == http.StatusNotFound || status == http.StatusConflict)
 }
 
 func (c *handClient) take(method string, g grantJSON) {
@@ -255,16 +255,18 @@ func (c *handClient) call(method string, body map[string]any, out any) (int, err
 
 var errElsewhere = errors.New("the lease is elsewhere")
 
-// reasonOf reads the reason of an error that matters.
-func reasonOf(r io.Reader) error {
+// reasonOf reads the reason of an error; nil without one.
+func reasonOf(r io.Reader) (err error) {
 	var e struct{ Details []struct{ Value string } }
 	_ = json.NewDecoder(r).Decode(&e) // of damaged answers there is none
 	for _, d := range e.Details {
-		if b, _ := base64.RawStdEncoding.DecodeString(d.Value); bytes.Contains(b, []byte("elsewhere")) {
+		err = errors.New("it has a reason")
+		b, _ := base64.RawStdEncoding.DecodeString(d.Value)
+		if bytes.Contains(b, []byte("elsewhere")) || bytes.Contains(b, []byte("invalid")) {
 			return errElsewhere
 		}
 	}
-	return nil
+	return err
 }
 
 func (c *handClient) close() {

@@ -94,7 +94,7 @@ func (j *judge) askedRenew(c *call) {
 		j.noteFinding("Renew of a lease that is over: %s", g.over)
 	}
 	if g.elsewhere > mostElsewhere {
-		j.noteFinding("Renew of a lease that is elsewhere, as %d answers said", g.elsewhere)
+		j.noteFinding("Renew with a ticket that is elsewhere, or invalid, as %d answers said", g.elsewhere)
 	}
 	if g.lost && g.lostKnown.IsZero() && !slices.Contains(m.Earlier, g.lostBy) {
 		g.lostKnown = now // one that had not got the answer would name its attempt
@@ -148,7 +148,7 @@ func (j *judge) noteFailure(c *call, f *failure) {
 		if !g.lost {
 			g.lost, g.lostBy, g.lostAt = true, c.renew.Attempt, time.Now()
 		}
-	case f.reason == elsewhere.reason:
+	case f.reason == elsewhere.reason, f.reason == invalid.reason:
 		g.elsewhere++
 	default:
 		j.leftOpen(c) // it may have been carried out

@@ -80,6 +80,7 @@ var (
 	lost        = &failure{connect.CodeAborted, "lost"}
 	noNamespace = &failure{connect.CodeNotFound, "no-namespace"}
 	elsewhere   = &failure{connect.CodeUnavailable, "elsewhere"}
+	invalid     = &failure{connect.CodeInvalidArgument, "invalid"}
 	unavailable = &failure{connect.CodeUnavailable, "unavailable"}
 )
 

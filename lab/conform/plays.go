@@ -58,6 +58,8 @@ var damages = []func(w http.ResponseWriter){
 	},
 	func(w http.ResponseWriter) { text(w, "application/json", "") },
 	func(w http.ResponseWriter) { http.Error(w, "slow down", http.StatusTooManyRequests) },
+	func(w http.ResponseWriter) { http.Error(w, "no such page", http.StatusNotFound) },
+	func(w http.ResponseWriter) { http.Error(w, "busy", http.StatusConflict) },
 	func(w http.ResponseWriter) {
 		w.Header().Set("Content-Length", "1000") // and the connection breaks
 		text(w, "application/json", `{"node":"1",`)

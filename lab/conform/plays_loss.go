@@ -70,15 +70,16 @@ func playElsewhere(s *scene) {
 	if !s.nextUntil("the first ID", func() bool { return s.madeAbove(0) }) {
 		return
 	}
-	had := s.judge.countAcquisitions()
+	had, fails := s.judge.countAcquisitions(), [...]*failure{elsewhere, invalid}
 	s.on(func(c *call) answer {
-		if c.renew == nil || s.judge.countAcquisitions() > had {
+		n := s.judge.countAcquisitions() - had
+		if c.renew == nil || n == len(fails) {
 			return answer{}
 		}
-		return answer{unreached: true, fail: elsewhere}
+		return answer{unreached: true, fail: fails[n]}
 	})
-	s.nextUntil("an ID of another node, and a renewal of that", func() bool {
-		return s.judge.countAcquisitions() > had && s.usesRenewal()
+	s.nextUntil("an ID of the third node, and a renewal of that", func() bool {
+		return s.judge.countAcquisitions() == had+len(fails) && s.usesRenewal()
 	})
 }
 

@@ -97,7 +97,7 @@ var rules = []rule{
 	},
 	{
 		name: "elsewhere", section: tickets, ttl: 6 * time.Second, play: playElsewhere,
-		text: "told that its lease is elsewhere, acquires another node at once, and never renews the first again",
+		text: "told that its lease is elsewhere, or its ticket wrong, acquires another node, and never renews it again",
 	},
 	{
 		name: "again", section: tickets, ttl: 3 * time.Second, layout: long, nodes: 1, play: playAgain,

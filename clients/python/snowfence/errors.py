@@ -34,6 +34,11 @@ class ServerError(Error):
         """Whether the same call fails again, and changed nothing: the caller or an operator must act."""
         return self.status in (400, 401, 403, 404, 412, 501)
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether no renewal with the same ticket can succeed, and the grant goes on to its end."""
+        return self.reason.lower() == "elsewhere" or self.status == 400 and self.reason != ""
+
 
 class NoAnswerError(Error):
     """No answer came, or none that can be read. If sent is true, the server may have done what was asked, or not."""

@@ -243,10 +243,10 @@ class Lease:
             self.changed.notify_all()
 
     def _refused(self, e: ServerError) -> None:
-        if self._ticket and e.status in (404, 409):
+        if self._ticket and e.reason and e.status in (404, 409):  # without a reason, it is a proxy's
             with self.lock:
                 self._seal(str(e))
-        elif self._ticket and e.reason.lower() == "elsewhere":  # the grant goes on to its end, beside a new lease
+        elif self._ticket and e.elsewhere:  # the grant goes on to its end, beside a new lease
             with self.lock:
                 self._ticket, self._earlier, self._due = "", [], 0.0
         else:
@@ -286,7 +286,7 @@ class Lease:
                 self.server.call("LeaseService/Release", body, 2.0)
                 self._ticket = ""
             except ServerError as e:
-                if e.final or e.status == 409 or e.reason.lower() == "elsewhere":
+                if e.final or e.status == 409 or e.elsewhere:
                     self._ticket, self._earlier = "", []
                 time.sleep(0.05)
             except Error:

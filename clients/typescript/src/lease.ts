@@ -136,8 +136,9 @@ export class Lease {
     } catch (e) {
       if (!(e instanceof Refusal)) throw e;
       const lost = e.status === 404 || e.status === 409;
-      if (!lost && e.reason !== "elsewhere") throw e;
-      // Elsewhere, the grant goes on to its end, and another one takes its place.
+      // Without a reason, it is a proxy's.
+      if (e.reason === "" || !lost && e.status !== 400 && e.reason !== "elsewhere") throw e;
+      // Elsewhere, and with a ticket that no server knows, the grant goes on to its end, beside another one.
       if (lost) {
         this.holder.lost();
         this.#lost = held.ticket;

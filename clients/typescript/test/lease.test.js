@@ -87,7 +87,7 @@ for (const status of [404, 409]) {
         lost = true;
         this.nodes = [7]; // the same one again, from before what was stamped
         this.grants.at(-1).until = tick() - 50;
-        return { status, body: {} };
+        return refusal(status, "lost");
       },
     });
     fake.judge((await ids.take(1))[0]);
@@ -101,19 +101,21 @@ for (const status of [404, 409]) {
   });
 }
 
-test("goes on with the old grant while another one is asked for elsewhere", async () => {
+test("goes on with the old grant after a proxy's refusal, and while another one is asked for elsewhere", async () => {
+  const refusals = [[404, ""], [503, "elsewhere"], [400, "invalid"]];
   const [fake, ids] = await opened({
     ttl: 900,
+    nodes: [7, 7, 7, 8],
     play(procedure) {
       if (procedure === "Renew" && this.nodes[0] === 7) {
         this.nodes.shift();
-        return refusal(503, "elsewhere");
+        return refusal(...refusals.shift());
       }
       return undefined;
     },
   });
   await making(fake, ids, "another node", async () => ids.decode((await ids.take(1))[0]).node === 8n);
-  assert.equal(fake.of("Acquire").at(-1).lost, undefined);
+  assert(fake.of("Acquire").every((r) => r.lost === undefined));
 });
 
 test("goes on without a server up to the end of the grant, and no further", async () => {

@@ -105,6 +105,7 @@ sub keep {
         ($status, $a) = call('Acquire', %ask, namespace => $namespace, label => "perl $$");
     }
     $due = micros() + 200000;
+    my @reasons = map { decode_base64($_->{value} // '') } @{ $a->{details} // [] };
     if ($status == 200 && $a->{ticket}) {
         my $was = %grant ? $node : -1;
         %layout = layout($a->{layout});
@@ -115,10 +116,10 @@ sub keep {
         ($lost, $free, $moved) = (undef, 0, 0);
         $due = micros() + duration($a->{renew_after});
     }
-    elsif ($status == 503 && grep { decode_base64($_->{value} // '') =~ /elsewhere/ } @{ $a->{details} // [] }) {
+    elsif ($status == 400 && @reasons || $status == 503 && grep { /elsewhere/ } @reasons) {
         ($moved, $due, @unanswered) = (1, 0);    # the grant goes on to its end
     }
-    elsif (%grant && !$moved && ($status == 404 || $status == 409)) {
+    elsif (%grant && !$moved && @reasons && ($status == 404 || $status == 409)) {
         ($lost, $free, $due) = ($grant{ticket}, 1, 0);
         %grant = @unanswered = ();
     }

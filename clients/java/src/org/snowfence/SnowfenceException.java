@@ -71,12 +71,14 @@ public final class SnowfenceException extends RuntimeException {
         return sent;
     }
 
+    /** Whether the lease is lost. A refusal without a reason is a proxy's. */
     boolean lost() {
-        return status == 404 || status == 409;
+        return (status == 404 || status == 409) && !reason.isEmpty();
     }
 
+    /** Whether no renewal with the same ticket can succeed, and the grant goes on to its end. */
     boolean elsewhere() {
-        return reason.equalsIgnoreCase("elsewhere");
+        return reason.equalsIgnoreCase("elsewhere") || status == 400 && !reason.isEmpty();
     }
 
     /** Whether the same call fails again, and changed nothing: a person must act. */
