@@ -136,6 +136,7 @@ func TestTextsNameOptionsOfC(t *testing.T) {
 		"Options.Node is 3":     "option node is 3",
 		"Options.TTL is 1":      "option ttl is 1",
 		"Options.Label is long": "option label is long",
+		"Options.TokenFile: no": "SNOWFENCE_TOKEN_FILE: no",
 	} {
 		if got := TextOf(errors.New(text)); got != want {
 			t.Errorf("%q, want %q", got, want)

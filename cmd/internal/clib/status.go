@@ -96,7 +96,7 @@ var optionsOfC = strings.NewReplacer(
 	"give its secrets in the options (Secrets)", "add secret-file=FILE to the options", "Config.Lead", "option lead",
 	"Options.Nodes", "option block", "Options.Node", "option node", "Options.TTL", "option ttl",
 	"Options.Label", "option label",
-	"Options.Token", "a file that "+tokenEnv+" names",
+	"Options.TokenFile", tokenEnv, "Options.Token", "a file that "+tokenEnv+" names",
 	"use a range that they do not use, or set Shared;", "use a range that they do not use;", "workerid: ", "",
 	"idgen: ", "",
 )
