@@ -46,7 +46,7 @@ export class Generator {
 
   /** For {@link open} and for tests. */
   protected constructor(servers: Servers, o: Options) {
-    const request = { namespace: o.namespace ?? "default", label: o.label ?? "", ...o.ttl && { ttl: `${o.ttl}s` } };
+    const request = { namespace: o.namespace ?? "default", label: o.label ?? "", ...o.ttl && { ttl: `${o.ttl.toFixed(9)}s` } };
     this.#lease = new Lease(servers, request, {
       granted: (g) => this.#granted(g),
       lost: () => this.#stamper.seal(),

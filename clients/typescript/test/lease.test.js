@@ -13,7 +13,7 @@ const code = (want) => (e) => e.code === want || assert.fail(`${e.code}: ${e.mes
 async function opened(change = {}) {
   const fake = Object.assign(await new Fake().start(change.path), change);
   after(() => fake.stop());
-  const ids = await Generator.open(fake.url, { label: "test" });
+  const ids = await Generator.open(fake.url, { label: "test", ttl: 10 / 3 });
   after(() => ids.close().catch(() => {}));
   return [fake, ids];
 }
@@ -30,6 +30,7 @@ const making = (fake, ids, what, run) => eventually(what, async () => {
 test("renews with the latest ticket and another attempt, and gives back above what it stamped", async () => {
   const [fake, ids] = await opened({ ttl: 900 });
   await making(fake, ids, "renewals", () => fake.of("Renew").length >= 3);
+  assert.equal(fake.of("Acquire")[0].ttl, "3.333333333s"); // a server reads nine digits at most
   const attempts = [...fake.of("Acquire"), ...fake.of("Renew")].map((r) => r.attempt);
   assert.equal(new Set(attempts).size, attempts.length);
   for (const a of attempts) assert.match(a, /^[A-Za-z0-9_-]{16,32}$/);
