@@ -39,6 +39,12 @@ sub _check {
 	die sprintf("snowfence: %s (status %d)\n", unpack('Z*', $text), $status);
 }
 
+# The arguments, unless C would read one up to its first zero byte.
+sub _plain {
+	die "snowfence: a text has a zero byte (status 4)\n" if grep { defined && /\0/ } @_;
+	return @_;
+}
+
 sub _new {
 	my ($class, $handle) = @_;
 	my $self = bless {handle => $handle, memory => "\0" x (8 * $RING_WORDS)}, $class;
@@ -48,7 +54,7 @@ sub _new {
 
 # Leases a node from a store; undef is the store of this machine. Options are text such as "lead=2000".
 sub open {
-	my ($class, $store, $namespace, $options) = @_;
+	my ($class, $store, $namespace, $options) = _plain(@_);
 	my $handle;
 	_check(_open($store, $namespace, $options, \$handle));
 	return $class->_new($handle);
@@ -56,7 +62,7 @@ sub open {
 
 # Makes IDs of one node, whose use a file remembers over restarts.
 sub open_statefile {
-	my ($class, $path, $node, $layout, $options) = @_;
+	my ($class, $path, $node, $layout, $options) = _plain(@_);
 	my $handle;
 	_check(_statefile($path, $layout, $node, $options, \$handle));
 	return $class->_new($handle);
@@ -64,7 +70,7 @@ sub open_statefile {
 
 # Makes IDs of a bare number. It is safe inside this process only.
 sub open_static {
-	my ($class, $node, $layout, $options) = @_;
+	my ($class, $node, $layout, $options) = _plain(@_);
 	my $handle;
 	_check(_static($layout, $node, $options, \$handle));
 	return $class->_new($handle);
@@ -103,13 +109,13 @@ sub _parts {
 
 # Takes an ID apart: tick, seconds, nanoseconds, node, sequence, rollback, key, scatter, tag. Of an object, with its secrets.
 sub decode {
-	my ($self, $id, $layout) = @_;
+	my ($self, $id, $layout) = _plain(@_);
 	return ref $self ? _parts(\&_decode_own, $self->{handle}, $id) : _parts(\&_decode, $layout, $id);
 }
 
 # Writes an ID as text, such as "base58"; undef is decimal.
 sub format {
-	my ($class, $id, $encoding) = @_;
+	my ($class, $id, $encoding) = _plain(@_);
 	my ($buf, $length) = ("\0" x 80, 0);
 	_check(_format($id, $encoding, _address($buf), length $buf, \$length));
 	return substr($buf, 0, $length);
@@ -117,7 +123,7 @@ sub format {
 
 # Reads the text of an ID.
 sub parse {
-	my ($class, $text, $encoding) = @_;
+	my ($class, $text, $encoding) = _plain(@_);
 	my $id = 0;
 	_check(_parse($text, $encoding, \$id));
 	return $id;

@@ -29,6 +29,8 @@ while (<$in>) {
 die 'base58' if Snowfence->parse(Snowfence->format(1 << 62, 'base58'), 'base58') != 1 << 62;
 expect('leed', sub { Snowfence->open('mem:', undef, 'leed=1') });
 expect('xyz', sub { Snowfence->parse('xyz') });
+expect('zero', sub { Snowfence->parse("7\0x") });
+expect('zero', sub { Snowfence->open_static(1, "default\0x") });
 
 my $ids = Snowfence->open($store, undef, 'label=perl,lead=2000');
 my ($last, %made) = (0);

@@ -55,18 +55,21 @@ final class Generator implements \IteratorAggregate
     /** Leases a node from a store; null is the store of this machine. Options are text such as "lead=2000". */
     public static function open(?string $store = null, ?string $namespace = null, ?string $options = null): self
     {
+        self::plain($store, $namespace, $options);
         return self::opened(fn ($out) => self::c()->snowfence_open($store, $namespace, $options, $out));
     }
 
     /** Makes IDs of a bare number. It is safe inside this process only. */
     public static function openStatic(int $node, ?string $layout = null, ?string $options = null): self
     {
+        self::plain($layout, $options);
         return self::opened(fn ($out) => self::c()->snowfence_open_static($layout, $node, $options, $out));
     }
 
     /** Makes IDs of one node, whose use a file remembers over restarts. */
     public static function openStateFile(string $path, int $node, ?string $layout = null, ?string $options = null): self
     {
+        self::plain($path, $layout, $options);
         return self::opened(fn ($out) => self::c()->snowfence_open_statefile($path, $layout, $node, $options, $out));
     }
 
@@ -111,12 +114,14 @@ final class Generator implements \IteratorAggregate
     /** @return array<string, int> tick, seconds, nanoseconds, node, sequence, rollback, key, scatter, tag */
     public static function decode(int $id, ?string $layout = null): array
     {
+        self::plain($layout);
         return self::taken(fn ($out) => self::c()->snowfence_decode($layout, $id, $out));
     }
 
     /** Writes an ID as text, such as "base58"; null is decimal. */
     public static function format(int $id, ?string $encoding = null): string
     {
+        self::plain($encoding);
         $text = self::c()->new('char[80]');
         self::check(self::c()->snowfence_format($id, $encoding, $text, 80, null));
         return \FFI::string($text);
@@ -125,6 +130,7 @@ final class Generator implements \IteratorAggregate
     /** Reads the text of an ID. */
     public static function parse(string $text, ?string $encoding = null): int
     {
+        self::plain($text, $encoding);
         $id = self::c()->new('int64_t');
         self::check(self::c()->snowfence_parse($text, $encoding, \FFI::addr($id)));
         return $id->cdata;
@@ -182,6 +188,14 @@ final class Generator implements \IteratorAggregate
         $out = self::c()->new('uint64_t');
         self::check($call(\FFI::addr($out)));
         return new self($out->cdata);
+    }
+
+    /** Refuses what C would read up to its first zero byte. */
+    private static function plain(?string ...$texts): void
+    {
+        if (str_contains(implode($texts), "\0")) {
+            throw new Error('a text has a zero byte', 4);
+        }
     }
 
     private static function check(int $status): void

@@ -37,6 +37,8 @@ foreach (file($argv[2], FILE_IGNORE_NEW_LINES) as $line) {
 must(Generator::parse(Generator::format(1 << 62, 'base58'), 'base58') === 1 << 62, 'base58');
 expect(Error::class, 'leed', fn () => Generator::open('mem:', null, 'leed=1'));
 expect(Error::class, 'xyz', fn () => Generator::parse('xyz'));
+expect(Error::class, 'zero', fn () => Generator::parse("7\0x"));
+expect(Error::class, 'zero', fn () => Generator::openStatic(1, "default\0x"));
 
 $ids = Generator::open($argv[1], null, 'label=php,lead=2000');
 $made = [];
