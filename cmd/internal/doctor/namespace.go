@@ -100,10 +100,10 @@ func identity(ctx context.Context, c *Case, ns scope.Namespace, _ snowfence.Layo
 			"error of \"snowfence new\" says",
 			"the store hides a part of its identity that the namespace has seen, so no lease is renewed")
 	case !same:
-		r.found(StoreIdentity, ns.Name, "wait, which is right after a restore or a failover; only if you moved "+
-			"all data while no program used it: snowfence namespace confirm "+ns.Name+c.Flags,
-			"the namespace was last used in another store: it was restored, moved or failed over, and its "+
-				"first holder waits")
+		r.found(StoreIdentity, ns.Name, "after a restore, see https://snowfence.github.io/snowfence/operate/operations"+
+			"#backup before programs start; after a failover, let them wait; only if you moved all data while no "+
+			"program used it: snowfence namespace confirm "+ns.Name+c.Flags,
+			"the namespace was last used in another store: it was restored, moved or failed over")
 	default:
 		r.good(StoreIdentity, ns.Name, "the namespace was last used in this store")
 	}

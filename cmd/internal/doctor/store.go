@@ -30,8 +30,8 @@ func storeOpens(_ context.Context, c *Case, r *report) {
 		create := "correct --store, or make a namespace: snowfence namespace create default" + c.Flags
 		r.found(StoreMissing, "", create, "%v", err)
 	case errors.Is(err, store.ErrReadOnly): // what is left to write is another identity
-		r.found(StoreRestored, "", "start the programs and let them wait: their IDs begin above all earlier ones; see "+
-			"https://snowfence.github.io/snowfence/operate/operations#confirm-or-wait",
+		r.found(StoreRestored, "", "after a restore, first see https://snowfence.github.io/snowfence/operate/"+
+			"operations#backup; then start the programs: they wait, and their IDs begin above all earlier ones",
 			"the data was restored, the server (Redis) restarted, or the store was never used: the next "+
 				"program gives it another identity (%v)", err)
 	default:
