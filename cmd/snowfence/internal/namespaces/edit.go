@@ -60,7 +60,7 @@ func namespaceEdit(
 
 func namespaceConfirm(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "confirm NAME", Short: "Accept a store that was moved or rolled back",
+		Use: "confirm NAME", Short: "Accept a store that was moved with all its data",
 		Long: `Confirm tells the store that you moved it with all its data, while no program used it: for
 example, you copied its file to another disk. Without that, the next lease assumes that the
 store was rolled back. IDs then start later, above everything that may have been granted
