@@ -41,7 +41,8 @@ default. IDs for the past stop until you name other nodes (snowfence namespace c
 "snowfence sequence confirm", skips numbers, or trusts the store. Functions in a database do not
 hear of it: print them again (snowfence sql --again).
 
-You may run it again: IDs then wait longer, and nothing else changes.`,
+You may run it again before you go on: IDs then wait longer. Later, sequences stop or skip again,
+and IDs for the past stop again.`,
 		Example: "  snowfence store restored\n  snowfence store restored --store postgres://snowfence@db.example/ids",
 	}
 	f.RegisterStore(cmd.Flags())
