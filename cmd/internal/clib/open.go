@@ -169,8 +169,9 @@ func (l *Library) OpenStatic(layout string, node int64, optionText string) (Hand
 
 // staticFence returns the fence of a number.
 //
-// Invariant: no two fences of statics make one ID. So the names of parts
-// and other divisions of the bits do not hide a number that was used.
+// Invariant: no two fences of statics of the same epoch and tick make one
+// ID. So the names of parts and other divisions of the bits do not hide a
+// number that was used.
 func (l *Library) staticFence(s *snowfence.Scheme, node int64) (snowfence.Fence, error) {
 	lay := s.Layout()
 	ids := snowfence.Region{
