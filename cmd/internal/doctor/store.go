@@ -22,8 +22,8 @@ func storeOpens(_ context.Context, c *Case, r *report) {
 	case c.Store != nil:
 		r.good(StoreUnusable, "", "%s answers", c.Store.Name)
 		if own := c.Store.OwnFile; own != "" {
-			r.found(StoreUnusable, own, "delete it when no program uses it", "this user's programs used this file "+
-				"before the store of the machine was made: it is another scope, and its IDs can be the same")
+			r.found(StoreUnusable, own, "when no program uses it, create its sequences anew above their numbers "+
+				"(--start), and delete it", "this user's programs used it, another scope: its IDs can be the same")
 		}
 		return
 	case errors.Is(err, open.ErrNoStore), errors.Is(err, sqlstore.ErrNoTables):

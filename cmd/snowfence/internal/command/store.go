@@ -101,8 +101,8 @@ func (f *StoreFlags) Open(ctx context.Context, e *Env) (*open.Store, error) {
 		e.Message("the store of %s is %s", whose, st.Name)
 	}
 	if st.OwnFile != "" {
-		e.Message("the file %s, which this user's programs used before, is another scope: its IDs can be the "+
-			"same; delete it when no program uses it", st.OwnFile)
+		e.Message("the file %s, which this user's programs used before, is another scope: its IDs can be the same; "+
+			"when no program uses it, make its sequences anew above their numbers (--start), and delete it", st.OwnFile)
 	}
 	return st, nil
 }
