@@ -134,7 +134,7 @@ next renewal and takes another one. Others see the reason.`,
 		case r.Veto == "":
 			return "can be leased again; " + nextIDs(l), nil
 		}
-		return "is vetoed: " + r.Veto, nil
+		return "is vetoed: " + r.Veto + "; " + nextIDs(l), nil
 	})
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
