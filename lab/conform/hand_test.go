@@ -162,10 +162,8 @@ func (c *handClient) ends(status int, err error) bool {
 	if c.is("takes every error for a loss") {
 		return err != nil || status != http.StatusOK
 	}
-	if c.is("goes on after 404") && status == http.StatusNotFound || c.is("goes on after a loss") {
-		return false
-	}
-	return (err != nil || c.is("believes a proxy")) && (status == http.StatusNotFound || status == http.StatusConflict)
+	ours := (err != nil || c.is("believes a proxy")) && !c.is("goes on after a loss")
+	return ours && (status == http.StatusConflict || status == http.StatusNotFound && !c.is("goes on after 404"))
 }
 
 func (c *handClient) take(method string, g grantJSON) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -73,23 +74,19 @@ func text(w http.ResponseWriter, kind, body string) {
 }
 
 func playDamaged(s *scene) {
-	steps := len(damages) + 3
+	bad := append(slices.Clone(damages), s.redirectTo(http.StatusFound), s.redirectTo(http.StatusTemporaryRedirect))
 	s.on(func(c *call) answer {
 		switch {
-		case c.renew == nil || c.n > steps:
+		case c.renew == nil || c.n > len(bad)+1:
 			return answer{}
-		case c.n <= len(damages):
-			return answer{bytes: damages[c.n-1]}
-		case c.n == len(damages)+1:
-			return answer{bytes: s.redirectTo(http.StatusFound)}
-		case c.n == len(damages)+2:
-			return answer{bytes: s.redirectTo(http.StatusTemporaryRedirect)}
+		case c.n <= len(bad):
+			return answer{bytes: bad[c.n-1]}
 		}
 		return answer{fail: unavailable}
 	})
 	s.nextUntil("IDs after all damaged answers", func() bool {
 		g := s.judge.latestGrant()
-		return s.countCalls("Renew") > steps && g.until > g.first && s.madeAbove(g.first)
+		return s.countCalls("Renew") > len(bad)+1 && g.until > g.first && s.madeAbove(g.first)
 	})
 }
 

@@ -20,6 +20,16 @@ func operators(g *stage) map[string]func(node int64) (store.Record, error) {
 // An operator's write is repeated where another process wrote at the same
 // time, and ends with any other error, without a record.
 func TestOperatorsWithoutAnswers(t *testing.T) {
+	unread := func(node int64) func(*stage) {
+		return func(g *stage) {
+			g.st.onGet = func(keys []store.Key) error {
+				if keys[0].Node == node {
+					return errSilent
+				}
+				return nil
+			}
+		}
+	}
 	for _, name := range []string{"release", "veto"} {
 		ready := func() *stage {
 			g := holding(t)
@@ -39,22 +49,8 @@ func TestOperatorsWithoutAnswers(t *testing.T) {
 			"no write": func(g *stage) {
 				g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 			},
-			"no namespace": func(g *stage) {
-				g.st.onGet = func(keys []store.Key) error {
-					if keys[0].Node == store.NamespaceNode {
-						return errSilent
-					}
-					return nil
-				}
-			},
-			"no node": func(g *stage) {
-				g.st.onGet = func(keys []store.Key) error {
-					if keys[0].Node == 5 {
-						return errSilent
-					}
-					return nil
-				}
-			},
+			"no namespace": unread(store.NamespaceNode),
+			"no node":      unread(5),
 		} {
 			g := ready()
 			before := g.record(5)

@@ -207,10 +207,9 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 		})
 		return true, nil
 	})
-	if err != nil || !present {
-		return q, err
+	if err == nil && present {
+		_, err = op.Veto(ctx, namespace, node, "")
 	}
-	_, err = op.Veto(ctx, namespace, node, "")
 	return q, err
 }
 

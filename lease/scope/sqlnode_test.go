@@ -195,14 +195,9 @@ func TestRecordedNodeIsNotLeasedAfterACrash(t *testing.T) {
 			}
 			// The look finds the node free, then the lease takes it, then
 			// the node is recorded.
-			reads := &afterRead{Store: crashing{st}}
 			var held *lease.Lease
-			reads.do = func() {
-				var err error
-				if held, err = lease.Open(t.Context(), st, "default", s, o); err != nil {
-					t.Error(err)
-				}
-			}
+			reads := &afterRead{Store: crashing{st}}
+			reads.do = func() { held = must(lease.Open(t.Context(), st, "default", s, o)) }
 			_, _, err := scope.Namespaces(reads).RecordFunctions(t.Context(), "default", 6, shop, false)
 			if err == nil || held == nil {
 				t.Fatalf("the program did not end between the record and the eviction: %v", err)
@@ -222,11 +217,10 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := sqlStage(t)
 		node := int64(6)
-		reads := &afterRead{Store: st}
-		reads.do = func() {
+		reads := &afterRead{Store: st, do: func() {
 			l := must(lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node, TTL: 40 * time.Second}))
 			t.Cleanup(func() { l.Close() })
-		}
+		}}
 		above := func(what string, after int64, least time.Duration) {
 			if tick := s.Layout().TickOf(time.Now().Add(least)); after < tick {
 				t.Errorf("%s: IDs begin after %d, want %d at least", what, after, tick)

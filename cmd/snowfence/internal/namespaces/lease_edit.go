@@ -116,11 +116,10 @@ next renewal and takes another one. Others see the reason.`,
 	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `text` for people who ask for the node")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
 	veto := func(op scope.Operator, ctx context.Context, namespace string, node int64) (store.Record, error) {
-		why := reason
 		if lift {
-			why = ""
+			reason = ""
 		}
-		r, err := op.Veto(ctx, namespace, node, why)
+		r, err := op.Veto(ctx, namespace, node, reason)
 		if errors.Is(err, lease.ErrRefused) {
 			return r, command.Usagef("%w:\n  %s", err, f.Command("snowfence sql --retire --node %d --namespace %s",
 				node, namespace))

@@ -87,6 +87,7 @@ func importCounters(ctx context.Context, e *command.Env, keys string, f *importF
 		return err
 	}
 	defer from.Close()
+	e.Hide = func(text string) string { return from.Hide(st.Hide(text)) }
 	last, err := from.Find(ctx, keys)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func importCounters(ctx context.Context, e *command.Env, keys string, f *importF
 	return show()
 }
 
-// openCounters opens the Redis. Messages do not show its passwords.
+// openCounters opens the Redis.
 func openCounters(ctx context.Context, e *command.Env, url string) (*open.Counters, error) {
 	from, err := open.OpenCounters(ctx, url, func(name string) string {
 		return e.Getenv(strings.Replace(name, "_STORE_", "_FROM_", 1))
@@ -124,17 +125,7 @@ func openCounters(ctx context.Context, e *command.Env, url string) (*open.Counte
 	if errors.Is(err, open.ErrURL) {
 		err = command.Usage(err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	hide := e.Hide
-	e.Hide = func(text string) string {
-		if hide != nil {
-			text = hide(text)
-		}
-		return from.Hide(text)
-	}
-	return from, nil
+	return from, err
 }
 
 // plan returns the sequence that continues each counter, in the order of
