@@ -135,6 +135,16 @@ func (s *shaky) fail(before, after func(op string) error) {
 	s.before, s.after = before, after
 }
 
+// isTold reports a store that keeps its identity while do runs.
+func (s *shaky) isTold(t testing.TB, do func()) {
+	t.Helper()
+	before := must(store.Identity(t.Context(), s, ""))
+	do()
+	if must(store.Identity(t.Context(), s, "")) == before {
+		t.Errorf("a take is lost, and the store is still %q", before)
+	}
+}
+
 // become gives the store another identity.
 func (s *shaky) become(id string) {
 	s.mu.Lock()

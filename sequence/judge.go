@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,21 +20,20 @@ import (
 func (s *source) rereadUsable(ctx context.Context) error {
 	for {
 		now, err := s.kind.reread(ctx)
-		if err != nil {
-			return err
-		}
-		if now.counter.Revision < s.unread.Load() { // perhaps only after the confirmation that it found
+		if err == nil && now.counter.Revision < s.unread.Load() { // perhaps only after the confirmation that it found
 			s.least.raise(now.Confirmed + 1)
 			s.unread.Store(0)
 		}
 		s.mu.Lock()
-		untold := now.counter.Revision < s.proof
+		untold := now.counter.Revision < s.proof && now.told != (store.Reply{}) // else nothing was read
 		s.mu.Unlock()
-		back := s.wentBack(now)
-		if back || untold {
-			if now.told, err = s.requireConfirmation(ctx, now.counter.Revision, now.told); err != nil {
-				return err
-			}
+		back := err == nil && s.wentBack(now)
+		if back || untold { // a loss is told even where the record is gone
+			told, suspectErr := s.requireConfirmation(ctx, now.counter.Revision, now.told)
+			now.told, err = told, cmp.Or(suspectErr, err)
+		}
+		if err != nil {
+			return err
 		}
 		if err = s.checkRecord(ctx, now, back); err == nil {
 			err = s.kind.adopt(ctx, now)

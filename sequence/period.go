@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -35,17 +36,12 @@ func (p *period) reread(ctx context.Context) (state, error) {
 		return state{}, err
 	}
 	now, err := p.readDefinition(ctx)
-	if err == nil {
-		now.counter, err = counter, p.admit(now)
-	}
-	if err != nil {
-		return now, err
-	}
 	if same, _ := store.Compare(now.told.Identity, told.Identity); !same {
-		err = fmt.Errorf("sequence %q: period %d is of the store %q, and its definition of %q: if this is said again, "+
-			"connect to one server", p.name, p.at, told.Identity, now.told.Identity)
+		return state{}, cmp.Or(err, fmt.Errorf("sequence %q: period %d is of the store %q, and its definition of %q: "+
+			"if this is said again, connect to one server", p.name, p.at, told.Identity, now.told.Identity))
 	}
-	return now, err
+	now.counter = counter
+	return now, cmp.Or(err, p.admit(now))
 }
 
 // admit refuses a period that is closed.

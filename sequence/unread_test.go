@@ -130,22 +130,25 @@ func TestLossIsToldLater(t *testing.T) {
 			st.fail(nil, nil)
 		}
 		confirm(t, st, Confirmation{Floor: new(int64(50))})
-		before := must(store.Identity(t.Context(), st, ""))
-		_, _ = s.Next(t.Context())
-		if id := must(store.Identity(t.Context(), st, "")); id == before {
-			t.Errorf("tried before %t: the store was not told", tried)
-		}
+		st.isTold(t, func() { _, _ = s.Next(t.Context()) })
 	}
 }
 
-// A take that was not used proves a loss, too.
+// A take that was not used proves a loss, too, also in a period that was
+// closed, or whose definition is gone.
 func TestTakeThatWasNotReadProvesALoss(t *testing.T) {
-	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
-	j.takes(j.s, "20261122-001")
-	was, before := j.record(20261122), must(store.Identity(j.ctx, j.st, ""))
-	j.st.fail(first("get", errFault, func() { j.puts(was) }), nil)
-	j.refuses(j.s, ErrRolledBack)
-	if id := must(store.Identity(j.ctx, j.st, "")); id == before {
-		t.Error("the store was not told")
+	for kind, meanwhile := range map[error]func(j *diary){
+		ErrRolledBack: func(*diary) {},
+		ErrNoSequence: func(j *diary) { noError(t, Delete(j.ctx, j.st, name)) },
+		ErrPeriod: func(j *diary) {
+			j.set(t, "2026-11-23T02:00:00Z")
+			j.confirms(Confirmation{Floor: new(int64(9))})
+		},
+	} {
+		j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+		j.takes(j.s, "20261122-001")
+		was := j.record(20261122)
+		j.st.fail(first("get", errFault, func() { j.puts(was) }, func() { meanwhile(j) }), nil)
+		j.st.isTold(t, func() { wantErr(t, errOf(j.s.Reserve(j.ctx, 20261122, 1)), kind, "") })
 	}
 }
