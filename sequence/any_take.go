@@ -19,6 +19,11 @@ func (a *several) take(ctx context.Context, _, n int64) (span, error) {
 		defer a.mu.Unlock()
 		a.asking = false
 		a.dropLate()
+		for _, m := range a.members {
+			if !m.busy && m.untold.Load() != nil { // else nobody may ask it again
+				a.askInBackground(m, func(ctx context.Context) (span, error) { return span{}, m.rereadUsable(ctx) })
+			}
+		}
 	}()
 	for {
 		a.mu.Lock()

@@ -70,6 +70,29 @@ func TestAnyGoesOnWithAnotherStore(t *testing.T) {
 	}
 }
 
+// A store that lost numbers, and did not answer when it was told, is told
+// while another one gives numbers.
+func TestAnyTellsALossLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
+		was := all[0].record(t, name)
+		expect(t, a, 1)
+		synctest.Wait()
+		all[0].put(t, was)
+		suspect := first("suspect", errFault)
+		all[0].fail(func(op string) error { time.Sleep(time.Second); return suspect(op) }, nil)
+		all[0].isTold(t, func() {
+			for range 9 {
+				must(a.Next(t.Context()))
+				time.Sleep(time.Second)
+			}
+		})
+		if time.Sleep(time.Hour); all[0].most > 1 {
+			t.Errorf("a store had %d calls at the same time", all[0].most)
+		}
+	})
+}
+
 // While the store in use is slow, the others are asked; while it is not,
 // they are left alone.
 func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {

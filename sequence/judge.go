@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
@@ -20,18 +19,16 @@ import (
 func (s *source) rereadUsable(ctx context.Context) error {
 	for {
 		now, err := s.kind.reread(ctx)
-		if err == nil && now.counter.Revision < s.unread.Load() { // perhaps only after the confirmation that it found
+		if err != nil && now.told == (store.Reply{}) { // nothing was read
+			return err
+		}
+		if now.counter.Revision < s.unread.Load() { // perhaps only after the confirmation that it found
 			s.least.raise(now.Confirmed + 1)
 			s.unread.Store(0)
 		}
-		s.mu.Lock()
-		untold := now.counter.Revision < s.proof && now.told != (store.Reply{}) // else nothing was read
-		s.mu.Unlock()
 		back := err == nil && s.wentBack(now)
-		if back || untold { // a loss is told even where the record is gone
-			told, suspectErr := s.requireConfirmation(ctx, now.counter.Revision, now.told)
-			now.told, err = told, cmp.Or(suspectErr, err)
-		}
+		// A record that is gone lost what was taken, too.
+		err = cmp.Or(s.requireConfirmation(ctx, back, now.counter.Revision, &now.told), err)
 		if err != nil {
 			return err
 		}
@@ -56,31 +53,35 @@ func (s *source) wentBack(now state) bool {
 }
 
 // requireConfirmation makes a later confirmation than the known one
-// necessary, in all periods: takes of others may hide the rollback. It
-// gives the whole store another identity if the revision of a record is
+// necessary after a rollback, in all periods: takes of others may hide it.
+// It gives the whole store another identity if the revision of a record is
 // below the last take's: the store acknowledged this take, and lost it. A
 // lower count alone is no proof, because a copy of this program may have
-// given numbers back. It returns the reply of the store then: told is old.
-func (s *source) requireConfirmation(ctx context.Context, revision int64, told store.Reply) (store.Reply, error) {
-	s.least.raise(s.lastState.Confirmed + 1)
-	s.kind.dropAhead()
+// given numbers back. The store's reply is then a later one.
+func (s *source) requireConfirmation(ctx context.Context, back bool, revision int64, told *store.Reply) error {
 	s.mu.Lock()
 	lost := revision < s.proof
-	if lost {
-		s.proof = math.MaxInt64 // until it is told: a take that is repeated raises the revision
-	}
 	s.mu.Unlock()
-	if !lost {
-		return told, nil
+	if lost { // noted before it is told, because that may fail
+		s.untold.Store(new(s.lastState.told.Identity))
 	}
-	err := s.store.Suspect(ctx, s.lastState.told.Identity)
+	if back || lost {
+		s.least.raise(s.lastState.Confirmed + 1)
+		s.kind.dropAhead()
+	}
+	id := s.untold.Load()
+	if id == nil {
+		return nil
+	}
+	err := s.store.Suspect(ctx, *id)
 	if err == nil {
-		told, err = store.Ask(ctx, s.store, keyOf(s.name).Namespace)
+		s.untold.CompareAndSwap(id, nil)
+		*told, err = store.Ask(ctx, s.store, keyOf(s.name).Namespace)
 	}
 	if err != nil {
-		return told, fmt.Errorf("sequence %q: giving the store another identity: %w", s.name, err)
+		err = fmt.Errorf("sequence %q: giving the store another identity: %w", s.name, err)
 	}
-	return told, nil
+	return err
 }
 
 // isTrusted reports whether the record names this store, or the definition

@@ -123,6 +123,19 @@ func TestReadRecordProvesNoLoss(t *testing.T) {
 	}
 }
 
+// Nor does a read that failed, or found the sequence to be elsewhere.
+func TestFailedReadProvesNoLoss(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict})
+	confirm(t, st, Confirmation{Floor: new(int64(5))})
+	expect(t, s, 5)
+	here, there := store.Place{Store: st, Name: "here"}, store.Place{Store: newShaky(), Name: "there"}
+	noError(t, Move(t.Context(), name, here, there))
+	refused(t, s, store.ErrMoved)
+	noError(t, Move(t.Context(), name, there, here))
+	st.fail(first("get", errFault), nil)
+	expect(t, s, 6)
+}
+
 // later is a store whose additions tell the revision of a later write.
 type later struct{ store.Store }
 
@@ -287,12 +300,13 @@ func TestEarlierConfirmationWentBack(t *testing.T) {
 // A record that is gone, and one that was made again, give no number. A
 // take in it is lost, and told to all.
 func TestRecordThatIsGone(t *testing.T) {
-	st, s := made(t, Definition{Mode: Strict})
+	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust})
 	expect(t, s, 1, 2)
 	was := st.record(t, name)
 	st.put(t, store.Record{Key: keyOf(name)})
 	st.isTold(t, func() { refused(t, s, ErrNoSequence) })
 	st.put(t, was)
+	refused(t, s, ErrRolledBack)
 	st.Store = store.NewMemory()
 	st.become("memory")
 	refused(t, s, ErrNoSequence)

@@ -21,7 +21,7 @@ type period struct {
 func (d *Dated) newPeriod(at int64) *period {
 	p := &period{of: d, at: at, source: source{facts: &facts{
 		name: d.name, world: d.world, log: d.log.With("period", at), lastState: d.lastState,
-	}, store: d.store, least: d.least, seen: d.seen}}
+	}, store: d.store, least: d.least, seen: d.seen, untold: d.untold}}
 	p.kind = p
 	p.lastState.counter = store.Record{}
 	return p

@@ -3,6 +3,7 @@ package sequence
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -12,7 +13,7 @@ type plain struct{ source }
 
 func newPlain(ctx context.Context, st store.Store, name string, o *Options) *plain {
 	p := &plain{source{facts: newFacts(ctx, name, o), store: st, least: new(highest), seen: new(highest)}}
-	p.kind = p
+	p.kind, p.untold = p, new(atomic.Pointer[string])
 	return p
 }
 

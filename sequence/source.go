@@ -24,12 +24,13 @@ type source struct {
 	// Guarded by mu.
 	last      store.Record // as the last take left it
 	lastTaken int64        // end of the last take
-	proof     int64        // revision of the last take; lower after its loss was told
+	proof     int64        // revision of the last take; lower after its loss was learned
 
 	unread atomic.Int64 // revision of a take after which the record was not read; else 0
 
-	least *highest // the confirmation that the definition must have, of all periods
-	seen  *highest // its generation, as any period read it
+	least  *highest                // the confirmation that the definition must have, of all periods
+	seen   *highest                // its generation, as any period read it
+	untold *atomic.Pointer[string] // identity of a store that lost a take of any period, and was not told; else nil
 }
 
 // recordKind is the difference between plain and period.
@@ -129,8 +130,7 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	s.mu.Unlock()
 	back := k.Confirmed < s.least.Load() || r.Revision <= k.counter.Revision || r.PrevUntil < lastTaken
 	if back { // at once, because later takes may hide it
-		_, err = s.requireConfirmation(ctx, r.Revision-1, told)
-		err = cmp.Or(err, errDoubted)
+		err = cmp.Or(s.requireConfirmation(ctx, back, r.Revision-1, &told), errDoubted)
 	} else {
 		if r.Nonce != a.NonceAt(r.Revision) { // of a later write, which a crash may undo
 			r.Revision = k.counter.Revision + 1

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -114,8 +113,20 @@ func TestDefinitionThatAnotherPeriodSaw(t *testing.T) {
 }
 
 // A loss that could not be told to the store is told later, whatever was
-// confirmed since.
+// confirmed since, and in the next period.
 func TestLossIsToldLater(t *testing.T) {
+	try := func(st *shaky, next func(ctx context.Context) error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		st.fail(func(op string) error {
+			if op == "suspect" {
+				cancel()
+				return errFault
+			}
+			return nil
+		}, nil)
+		wantErr(t, next(ctx), context.Canceled, "")
+		st.fail(nil, nil)
+	}
 	for _, tried := range []bool{false, true} {
 		st, s := made(t, Definition{Mode: Strict})
 		expect(t, s, 1)
@@ -123,15 +134,20 @@ func TestLossIsToldLater(t *testing.T) {
 		expect(t, s, 2, 3, 4)
 		st.put(t, was)
 		if tried {
-			st.fail(always("suspect", errFault), nil)
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			_, _ = s.Next(ctx)
-			cancel()
-			st.fail(nil, nil)
+			try(st, func(ctx context.Context) error { return errOf(s.Next(ctx)) })
 		}
 		confirm(t, st, Confirmation{Floor: new(int64(50))})
 		st.isTold(t, func() { _, _ = s.Next(t.Context()) })
 	}
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takes(j.s, "20261122-001")
+	was := j.record(20261122)
+	j.takes(j.s, "20261122-002")
+	j.puts(was)
+	try(j.st, func(ctx context.Context) error { return errOf(j.s.Reserve(ctx, 20261122, 1)) })
+	j.settled(j.s)
+	j.set(t, "2026-11-23T12:00:00Z")
+	j.st.isTold(t, func() { j.refuses(j.s, ErrRolledBack) })
 }
 
 // A take that was not used proves a loss, too, also in a period that was
