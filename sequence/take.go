@@ -157,13 +157,11 @@ func (s *Sequence) handOut(t step) {
 		s.next = got // to be given back
 		return
 	}
-	waited := len(s.inTake)
-	s.inTake, got = serve(s.inTake, got)
-	switch {
-	case !t.exact:
-		s.deliverRange(got)
-	case len(s.inTake) < waited: // what a period took ahead when it was the present one is lower
+	if t.exact { // what a period took ahead when it was the present one is lower: nobody gets it after this
 		s.dropHeld()
+		s.inTake, _ = serve(s.inTake, got)
+	} else {
+		s.deliverRange(got)
 	}
 	s.queue, s.inTake = append(s.inTake, s.queue...), nil // for them it was too little
 }

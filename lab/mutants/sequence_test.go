@@ -22,7 +22,7 @@ var sequenceMutants = []mutant{
 	m("sequence: a period counts from the floor of the confirmation", "sequence.period.adopt", "^TestSequenceSeeds$",
 		swap("r.From (1)", "_"), swap("max(r.From, now.lowestOrdinal())", "now.lowestOrdinal()")).seeds(60, ""),
 	m("sequence: who comes later waits for a later take", "sequence.Sequence.handOut", "^TestSequenceSeeds$",
-		before("s.inTake, got = serve(s.inTake, got)",
+		before("s.inTake, _ = serve(s.inTake, got)",
 			"s.inTake, s.queue = append(s.queue, s.inTake...), nil")).seeds(100, ""),
 	m("sequence: one that is made again goes on where it was", "sequence.Create", "^TestSequenceSeeds$",
 		swap("s.Deleted = false", "s.Deleted, s.record.From = false, 0")).seeds(40, ""),
