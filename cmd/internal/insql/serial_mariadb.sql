@@ -77,9 +77,9 @@ BEGIN
       SET why = 'the server lacks the zone: mariadb-tzinfo-to-sql /usr/share/zoneinfo | mariadb mysql';
     ELSE
       CALL {{Schema}}snowfence_dated(pattern, day, 0, at, label);
-    END IF;
-    IF at < CAST(JSON_VALUE(d, '$.open') AS SIGNED) THEN
-      SET why = 'this period was closed when the sequence was confirmed';
+      IF at < CAST(JSON_VALUE(d, '$.open') AS SIGNED) THEN
+        SET why = 'this period was closed when the sequence was confirmed';
+      END IF;
     END IF;
   END IF;
   IF why IS NOT NULL THEN

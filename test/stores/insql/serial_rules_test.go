@@ -137,6 +137,8 @@ func serialWithoutZones(b base) {
 	b.create("utc", sequence.Definition{Pattern: "{year}{n:4+}"})
 	b.wants("utc", fmt.Sprintf("%d0001", time.Now().UTC().Year()))
 	b.refuses("dated", "mariadb-tzinfo-to-sql")
+	b.confirm("dated", 1)
+	b.refuses("dated", "mariadb-tzinfo-to-sql")
 	b.wants("orders", "1")
 }
 
