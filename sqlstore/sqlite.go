@@ -165,15 +165,17 @@ func sqliteExclusive(ctx context.Context, c querier, do func() error) error {
 	return transaction(ctx, c, do, "BEGIN IMMEDIATE")
 }
 
-// sqliteDurable makes commits of the connection wait for the disk. It asks
-// before each write, because a pool may open a connection at any time.
+// sqliteDurable makes commits of the connection wait for the disk, which
+// macOS does only with fullfsync. It asks before each write, because a pool
+// may open a connection at any time.
 func sqliteDurable(ctx context.Context, c querier) error {
+	const ask = "SELECT synchronous * fullfsync FROM pragma_synchronous, pragma_fullfsync"
 	var level int
-	for range 2 {
-		if err := c.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil || level >= 2 {
+	for _, set := range []string{"fullfsync = 1", "synchronous = FULL", "synchronous"} {
+		if err := c.QueryRowContext(ctx, ask).Scan(&level); err != nil || level >= 2 {
 			return err
 		}
-		if _, err := c.ExecContext(ctx, "PRAGMA synchronous = FULL"); err != nil {
+		if _, err := c.ExecContext(ctx, "PRAGMA "+set); err != nil {
 			return err
 		}
 	}

@@ -62,9 +62,9 @@ func openSQLite(ctx context.Context, path string, looks bool) (*Store, error) {
 }
 
 // openFile opens a file to write. An acknowledged write must outlive a
-// power failure: hence synchronous=FULL. Many processes write at once:
-// hence WAL, a busy timeout, and transactions that take the write lock when
-// they begin.
+// power failure: hence synchronous=FULL, and fullfsync for macOS. Many
+// processes write at once: hence WAL, a busy timeout, and transactions that
+// take the write lock when they begin.
 func openFile(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("its folder does not exist: make it, or correct the path")
@@ -74,7 +74,7 @@ func openFile(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("the file cannot be made: %w", err)
 	}
 	st, err := connect(ctx, path, sqlstore.New, url.Values{
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
+		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)"},
 		"_txlock": {"immediate"},
 	})
 	if _, side := os.Stat(path + "-wal"); isReadOnly(err) && errors.Is(side, fs.ErrNotExist) {

@@ -71,9 +71,10 @@ func TestDurable(t *testing.T) {
 	must(t, tests.ErrOf(scope.Namespaces(st).Create(t.Context(), "default", fleet.Scheme(t, "twitter"), nil)))
 	var level int
 	var mode string
-	err := errors.Join(db.QueryRow("PRAGMA synchronous").Scan(&level), db.QueryRow("PRAGMA journal_mode").Scan(&mode))
+	const ask = "SELECT synchronous * fullfsync FROM pragma_synchronous, pragma_fullfsync"
+	err := errors.Join(db.QueryRow(ask).Scan(&level), db.QueryRow("PRAGMA journal_mode").Scan(&mode))
 	if err != nil || level != 2 || mode != "wal" {
-		t.Errorf("after a write the connection has synchronous=%d, journal_mode=%s, %v", level, mode, err)
+		t.Errorf("after a write the connection has synchronous * fullfsync = %d, journal_mode=%s, %v", level, mode, err)
 	}
 }
 
