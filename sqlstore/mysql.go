@@ -62,7 +62,7 @@ func MySQL() Dialect {
 				"run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, " +
 				"holder VARBINARY(64) NOT NULL, label VARBINARY(255) NOT NULL, veto BLOB NOT NULL, " +
 				"written_at BIGINT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (namespace, node)) ENGINE=InnoDB",
-			metaTable + " /*M!100600 WITH SYSTEM VERSIONING */",
+			metaTable + " ENGINE=InnoDB /*M!100600 WITH SYSTEM VERSIONING */",
 		},
 		optional:     mysqlTriggers,
 		probe:        mysqlProbe,
@@ -136,8 +136,8 @@ var errDivided = errors.New("one server takes the writes, and another one answer
 	"of the writes, not to a proxy that divides writes and reads; after a failover try again")
 
 const mysqlRefusal = "CASE" +
-	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which " +
-	"do not know what was granted last: connect to the primary'" +
+	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') OR @@innodb_read_only THEN 'the server is read_only, as " +
+	"replicas are, which do not know what was granted last: connect to the primary'" +
 	" WHEN @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN" +
 	"  'a crash forgets grants, because innodb_flush_log_at_trx_commit is not 1: SET GLOBAL " +
 	"innodb_flush_log_at_trx_commit = 1, and in the configuration' WHEN @@log_bin = 1 AND @@sync_binlog <> 1 THEN" +

@@ -43,7 +43,7 @@ DROP PROCEDURE {{Schema}}snowfence_setup;;
 /*!80000 DROP FUNCTION IF EXISTS {{Schema}}snowfence_check */;;
 CREATE /*M! OR REPLACE */ FUNCTION {{Schema}}snowfence_check() RETURNS VARCHAR(512) NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
 BEGIN
-  IF CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN
+  IF CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') OR @@innodb_read_only THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: this server is read_only, as replicas are: connect to the primary';
   END IF;
   IF @@binlog_format = 'STATEMENT' THEN -- a replica would make other IDs, or refuse the numbers in the log

@@ -60,7 +60,7 @@ BEGIN
     INTO mine FROM {{Schema}}snowfence_meta m WHERE m.name = 'id' LOCK IN SHARE MODE;
   SET pattern = JSON_VALUE(d, '$.pattern'), zone = JSON_VALUE(d, '$.zone');
   SET why = CASE
-    WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'this server is read_only, as replicas are: connect to the primary'
+    WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') OR @@innodb_read_only THEN 'this server is read_only, as replicas are: connect to the primary'
     WHEN @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN 'a crash forgets numbers: SET GLOBAL innodb_flush_log_at_trx_commit = 1'
     WHEN @@log_bin = 1 AND @@sync_binlog <> 1 THEN 'a power failure forgets numbers: SET GLOBAL sync_binlog = 1'
     WHEN @@log_bin = 1 AND @@binlog_format = 'STATEMENT' THEN 'replicas would run this again: SET GLOBAL binlog_format = ROW'

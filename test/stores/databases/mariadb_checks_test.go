@@ -109,7 +109,8 @@ func TestMariaDBRights(t *testing.T) {
 }
 
 // TestMariaDBLookalikes: the store refuses a server that only speaks the
-// protocol of MySQL, here by the version that it names.
+// protocol of MySQL, here by the version that it names, and one that does
+// not write.
 func TestMariaDBLookalikes(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t, "--version=8.0.11-TiDB-v8.5.1")
@@ -119,15 +120,23 @@ func TestMariaDBLookalikes(t *testing.T) {
 	if n := m.SQL(t, name, "SHOW TABLES"); n != "" {
 		t.Errorf("tables were made: %s", n)
 	}
+	m = servers.StartMariaDB(t, "--innodb-read-only") // as readers of Aurora have it
+	_, st = connect(t, m.DSN(m.NewDatabase(t)))
+	refused(t, st, "read_only, as replicas are")
 }
 
-// TestEngine does what the error says.
+// TestEngine does what the error says. The server makes other tables than
+// the store needs, unless it is told which.
 func TestEngine(t *testing.T) {
 	t.Parallel()
-	m := servers.StartMariaDB(t)
+	m := servers.StartMariaDB(t, "--default-storage-engine=MyISAM")
 	name := m.NewDatabase(t)
 	_, st := connect(t, m.DSN(name))
 	must(t, swap(t, st, "", record(1, "a")))
+	engines := "SELECT DISTINCT engine FROM information_schema.tables WHERE table_schema = DATABASE()"
+	if got := m.SQL(t, name, engines); got != "InnoDB" {
+		t.Errorf("the tables have the engines %q", got)
+	}
 	m.SQL(t, name, "ALTER TABLE snowfence_lease ENGINE=MyISAM")
 	_, none := connect(t, m.DSN(""))
 	refused(t, none, "has no database")
