@@ -21,31 +21,17 @@ func (s *Store) highestVersion() version {
 	return s.seen
 }
 
-// readIdentity reads the object that has the identity, makes it where it is
-// missing, and changes it after a version fell.
-func (s *Store) readIdentity(ctx context.Context) (string, time.Time, error) {
-	for {
-		o, now, err := s.api.getObject(ctx, idName)
-		if err != nil {
-			return "", now, err
-		}
-		s.mu.Lock()
-		back := s.back
-		s.mu.Unlock()
-		if o == nil || back {
-			if s.looks {
-				return "", now, fmt.Errorf("kubestore: the namespace has no object %s, or it was restored: let a "+
-					"program write first: %w", idName, store.ErrReadOnly)
-			}
-			o, err = s.newIdentity(ctx, o)
-			if again, err := pause(ctx, err); again {
-				continue
-			} else if err != nil {
-				return "", now, err
-			}
-		}
-		return o.identity(), now, s.noteVersion(0, o.Metadata.ResourceVersion)
+// fell reports whether a version fell, and no other program has changed the
+// identity since: only that gives the object a later version than before.
+func (s *Store) fell(o *object) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, _ := strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64) // noteVersion returns the error
+	if v, id := version(n), o.identity(); id != s.told && v > s.changed {
+		s.seen, s.back = v, false // what was seen before is of an earlier state of the cluster
 	}
+	s.told, s.changed = o.identity(), version(n)
+	return s.back
 }
 
 // noteVersion takes in the version of a write, which is above all that were
@@ -79,20 +65,35 @@ func (s *Store) knownIdentity(ctx context.Context) (string, error) {
 	return told.Identity, err
 }
 
-// ask returns who the store is, for all namespaces. Its time can be off by
-// half a second and the duration of a request.
+// ask returns who the store is, for all namespaces. It makes the object
+// that has the identity where it is missing, and changes it after a version
+// fell. Its time can be off by half a second and the duration of a request.
 func (s *Store) ask(ctx context.Context) (told store.Reply, _ error) {
-	id, now, err := s.readIdentity(ctx)
-	if err != nil {
-		return told, err
+	for {
+		o, now, err := s.api.getObject(ctx, idName)
+		if err != nil {
+			return told, err
+		}
+		if o == nil || s.fell(o) {
+			if s.looks {
+				return told, fmt.Errorf("kubestore: the namespace has no object %s, or it was restored: let a "+
+					"program write first: %w", idName, store.ErrReadOnly)
+			}
+			o, err = s.newIdentity(ctx, o)
+			if again, err := pause(ctx, err); again {
+				continue
+			} else if err != nil {
+				return told, err
+			}
+		}
+		if err := s.noteVersion(0, o.Metadata.ResourceVersion); err != nil {
+			return told, err
+		}
+		if told.Identity = o.identity(); !now.IsZero() {
+			told.Now = now.Add(time.Second / 2)
+		}
+		return told, nil
 	}
-	if told.Identity = id; !now.IsZero() {
-		told.Now = now.Add(time.Second / 2)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.told = id
-	return told, nil
 }
 
 // Suspect implements [store.Store].
@@ -131,6 +132,7 @@ func (s *Store) newIdentity(ctx context.Context, old *object) (*object, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.told = written.identity()
 	s.seen, s.back = 0, false // what was seen of an earlier state of the cluster counts no longer
 	return &written, nil
 }

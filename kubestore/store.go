@@ -75,10 +75,11 @@ type Store struct {
 	api   *client
 	looks bool // Options.ReadOnly
 
-	mu   sync.Mutex // guards what follows
-	seen version
-	back bool   // a version fell, and the identity was not changed yet
-	told string // the identity, as it was read last
+	mu      sync.Mutex // guards what follows
+	seen    version
+	back    bool    // a version fell, and the identity was not changed yet
+	told    string  // the identity, as it was read last
+	changed version // of its object then
 }
 
 // parallel is how many requests a batch has under way.

@@ -236,25 +236,33 @@ func twice(s *server, hit func(*http.Request) bool) func(*http.Request) *status 
 func TestVersionFalls(t *testing.T) {
 	s := newServer(t)
 	st, other := open(t, s), open(t, s)
+	must(st.ask(t.Context()))
+	old := s.objects[idName] // of the snapshot
+	noError(t, st.Suspect(t.Context(), old.identity()))
 	before := identity(t, st)
+	s.set(func() { s.version += 1000 })
 	noError(t, swap(t, st, "", record("a")))
 	if id := identity(t, other); id != before {
 		t.Errorf("two programs see %q and %q", before, id)
 	}
-	s.set(func() { s.version -= 500 })
+	second := record("2")
+	second.Node++
+	noError(t, swap(t, other, "", second))
+	s.set(func() { s.version, s.objects[idName] = s.version-500, old })
 	noError(t, swap(t, st, "a", record("b")))
 	after := identity(t, st)
-	if after == before {
+	if after == before || after == old.identity() {
 		t.Error("the identity stayed over a fallen version")
 	}
 	if id := identity(t, other); id != after {
 		t.Errorf("the other program sees %q, not %q", id, after)
 	}
+	noError(t, swap(t, other, "2", second))
 	noError(t, swap(t, st, "b", record("c")))
-	if err := st.noteVersion(version(1400), "1300"); err != nil { // a write that was sent before the restore ends late
+	if err := st.noteVersion(version(2400), "2300"); err != nil { // a write that was sent before the restore ends late
 		t.Fatal(err)
 	}
-	if id := identity(t, st); id != after {
+	if id, others := identity(t, st), identity(t, other); id != after || others != after {
 		t.Error("the identity changed twice")
 	}
 	s.set(func() { delete(s.objects, idName) })
