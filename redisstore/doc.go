@@ -30,15 +30,15 @@
 //     shorter TTL. If surely nothing was lost, scope.Operator.Confirm
 //     avoids the wait.
 //   - With Options.Replicas, a renewal is used only after that many
-//     replicas have it, so the holders of a master that is cut off from
-//     them stop within one ttl.
+//     replicas have it, so the holders of a master that has fewer stop
+//     within one ttl.
 //
 // The store does not notice:
 //
-//   - Two masters at a time (a partition, a promotion by hand) where
-//     Options.Replicas is 0, because the clients of each master see no
-//     difference. Set it to at least 1. Set it to all replicas that can be
-//     promoted if the new master must know every grant that was used.
+//   - Two masters at a time (a partition, a promotion by hand), because the
+//     clients of each master see no difference. Set Options.Replicas to the
+//     number of all replicas that can be promoted: the old master then
+//     misses an answer, and the new one knows every grant that was used.
 //   - Old data under a Redis process that did not restart, such as in a
 //     virtual machine that goes on from a snapshot, until a holder's next
 //     renewal.

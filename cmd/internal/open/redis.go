@@ -168,7 +168,7 @@ func redisFindings(st *redisstore.Store, kind string, o *redisstore.Options) fun
 		best := Finding{Name: "promise", Value: "best effort", Advice: "Redis may lose acknowledged writes at a " +
 			"failover: what can be noticed is, the rest may make an ID twice"}
 		if kind != "" && o.Replicas == 0 {
-			best.Advice += "; with replicas=1 a grant counts only when a replica has it"
+			best.Advice += "; with replicas=N, for all N that can be promoted, a grant counts only when all have it"
 		}
 		return []Finding{
 			{Name: "redis_version", Value: v.Version},
