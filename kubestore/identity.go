@@ -86,13 +86,10 @@ func (s *Store) ask(ctx context.Context) (told store.Reply, _ error) {
 				return told, err
 			}
 		}
-		if err := s.noteVersion(0, o.Metadata.ResourceVersion); err != nil {
-			return told, err
-		}
 		if told.Identity = o.identity(); !now.IsZero() {
 			told.Now = now.Add(time.Second / 2)
 		}
-		return told, nil
+		return told, s.noteVersion(0, o.Metadata.ResourceVersion)
 	}
 }
 
@@ -132,7 +129,6 @@ func (s *Store) newIdentity(ctx context.Context, old *object) (*object, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = written.identity()
-	s.seen, s.back = 0, false // what was seen of an earlier state of the cluster counts no longer
+	s.told, s.seen, s.back = written.identity(), 0, false // what was seen of an earlier state counts no longer
 	return &written, nil
 }

@@ -7,13 +7,14 @@
 //
 // # Promises
 //
-// The API server keeps objects in etcd. For a read of one object, or a list
-// without a resource version, it asks a majority of etcd. A write names the
-// UID and the version of the object that it replaces, so it is a
-// compare-and-swap. IDs are unique within one namespace of one cluster.
-// While the API server is unreachable, no lease is renewed: holders make
-// IDs to the end of their grants, and go on by themselves when it answers
-// again.
+// The API server has to keep objects in etcd: k3s with its default SQLite
+// loses acknowledged writes in a power failure, and needs --cluster-init.
+// For a read of one object, or a list without a resource version, the API
+// server asks a majority of etcd. A write names the UID and the version of
+// the object that it replaces, so it is a compare-and-swap. IDs are unique
+// within one namespace of one cluster. While the API server is unreachable,
+// no lease is renewed: holders make IDs to the end of their grants, and go
+// on by themselves when it answers again.
 //
 // Each renewal is one write and three reads of the API server. Keep below
 // 50 renewals a second in a cluster. With longer ttls, or with "snowfence
