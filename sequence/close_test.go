@@ -39,9 +39,7 @@ func TestClose(t *testing.T) {
 				noError(t, s.Close())
 			}
 			for range 3 {
-				if err := <-errs; !errors.Is(err, ErrClosed) {
-					t.Error(err)
-				}
+				wantErr(t, <-errs, ErrClosed, "")
 			}
 			if d := time.Since(began); d != 0 {
 				t.Errorf("it took %v", d)
@@ -178,9 +176,7 @@ func TestTryNextBeforeTheEnd(t *testing.T) {
 			create(t, st, Definition{Mode: mode, MinRange: 10, MaxRange: 10})
 			s := open(t, deaf{st}, nil)
 			entered, through := gate(st)
-			if n, err := s.TryNext(); !errors.Is(err, ErrNotReady) {
-				t.Errorf("%d, %v", n, err)
-			}
+			wantErr(t, errOf(s.TryNext()), ErrNotReady, "")
 			<-entered
 			time.AfterFunc(time.Second, func() { through <- struct{}{} })
 			noError(t, s.Close())

@@ -20,9 +20,7 @@ func TestImportOfPeriods(t *testing.T) {
 	for range 2 {
 		noError(t, Import(ctx, j.st, name, d, last))
 		j.s = j.open(nil)
-		if got, err := j.s.Reserve(ctx, 20261119, 1); !errors.Is(err, ErrEnded) {
-			t.Errorf("a period that ended: %+v, %v", got, err)
-		}
+		wantErr(t, errOf(j.s.Reserve(ctx, 20261119, 1)), ErrEnded, "a period that ended")
 	}
 	j.takes(j.s, "20261122-042")
 	j.takesIn(j.s, 20261121, "20261121-008")

@@ -219,9 +219,7 @@ func TestLossIsToldOnce(t *testing.T) {
 		j.takesIn(j.s, tomorrow, "20261123-"+text)
 	}
 	j.puts(was)
-	if got, err := j.s.Reserve(j.ctx, tomorrow, 1); !errors.Is(err, ErrRolledBack) {
-		t.Fatalf("the period that went back: %+v, %v", got, err)
-	}
+	wantErr(t, errOf(j.s.Reserve(j.ctx, tomorrow, 1)), ErrRolledBack, "the period that went back")
 	j.confirms(Confirmation{Floor: new(int64(9))})
 	j.takes(j.s, "20261122-009")
 	before := must(store.Identity(j.ctx, j.st, keyOf(name).Namespace))

@@ -117,9 +117,7 @@ func TestHighest(t *testing.T) {
 		}
 		highest("plain", 0, want, true)
 	}
-	if _, err := plain.Next(ctx); !errors.Is(err, ErrEnded) {
-		t.Fatal(err)
-	}
+	wantErr(t, errOf(plain.Next(ctx)), ErrEnded, "")
 	highest("plain", 0, 1, true)
 	highest("dated", 202001, 0, false)
 	dated := must(OpenDated(ctx, st, "dated", &Options{AnyPeriod: true}))

@@ -322,9 +322,7 @@ func TestStoreThatFailsOnce(t *testing.T) {
 		st.fail(always("add", errFault), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if n, err := s.Next(ctx); !errors.Is(err, errFault) {
-			t.Errorf("%d, %v", n, err)
-		}
+		wantErr(t, errOf(s.Next(ctx)), errFault, "")
 		st.count("add")
 		time.Sleep(time.Hour)
 		if n := st.count("add"); n > 1 {

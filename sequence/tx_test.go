@@ -101,9 +101,7 @@ func TestNextTxOfDays(t *testing.T) {
 	}
 
 	_, st = strict(t, Definition{})
-	if s, err := NextTx(ctx, st, name, 2026); !errors.Is(err, ErrDated) {
-		t.Errorf("%+v, %v", s, err)
-	}
+	wantErr(t, errOf(NextTx(ctx, st, name, 2026)), ErrDated, "")
 
 	_, st = strict(t, Definition{Pattern: "{yy}-{n}"})
 	at, _ = clockAt(t, "2100-01-01T00:00:00Z")

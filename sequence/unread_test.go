@@ -67,9 +67,7 @@ func TestTakeThatWasNotReadIsNotGivenBack(t *testing.T) {
 	<-lost
 	j.goes.Wait()
 	j.settled(j.s)
-	if got, err := j.s.Reserve(j.ctx, 20261122, 30); !errors.Is(err, ErrRolledBack) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	wantErr(t, errOf(j.s.Reserve(j.ctx, 20261122, 30)), ErrRolledBack, "")
 }
 
 // swapper cannot add.
@@ -107,9 +105,7 @@ func TestDefinitionThatAnotherPeriodSaw(t *testing.T) {
 	j.takesIn(q, tomorrow, "20261123-002")
 	j.st.put(t, definition)
 	j.puts(was)
-	if got, err := j.s.Reserve(j.ctx, tomorrow, 1); !errors.Is(err, ErrRolledBack) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	wantErr(t, errOf(j.s.Reserve(j.ctx, tomorrow, 1)), ErrRolledBack, "")
 }
 
 // A loss that could not be told to the store is told later, whatever was

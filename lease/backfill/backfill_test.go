@@ -102,9 +102,7 @@ func TestPastFullHour(t *testing.T) {
 		t.Errorf("%d swaps, and a record of %d bytes", p.st.swaps, p.st.largest)
 	}
 	for _, at := range slices.CompactFunc(times, time.Time.Equal) {
-		if _, err := newAt(p.ctx, b, at); !errors.Is(err, backfill.ErrFull) {
-			t.Errorf("%v: %v", at, err)
-		}
+		wantErr(t, errOf(newAt(p.ctx, b, at)), backfill.ErrFull, "%v", at)
 	}
 	p.refused(b, hour.Add(3599*time.Second), backfill.ErrFull, "2026-02-03T04:59:59Z")
 	p.id(b, hour.Add(3597*time.Second))
@@ -137,9 +135,7 @@ func TestPastTimes(t *testing.T) {
 	if _, err := backfill.Open(p.ctx, nil, "n", p.s, 0); err == nil {
 		t.Error("no store")
 	}
-	if _, err := backfill.Open(p.ctx, p.st, "no", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Errorf("no namespace: %v", err)
-	}
+	wantErr(t, errOf(backfill.Open(p.ctx, p.st, "no", p.s, 0)), lease.ErrNoNamespace, "no namespace")
 	if ids, err := b.NewAt(p.ctx); err != nil || len(ids) != 0 {
 		t.Errorf("no time: %v, %v", ids, err)
 	}
@@ -201,15 +197,11 @@ func TestAllowPast(t *testing.T) {
 	allow("drift", 4, lease.ErrRefused, "choose 0")
 	allow("drift", 0, nil, "")
 	allow("five", 4, nil, "")
-	if _, err := scope.Namespaces(st).NoteOthers(ctx, "five"); !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("others beside 0 to 4: %v", err)
-	}
+	wantErr(t, errOf(scope.Namespaces(st).NoteOthers(ctx, "five")), lease.ErrRefused, "others beside 0 to 4")
 	if ns, err := scope.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Backfill != 1 {
 		t.Errorf("others beside 0: %v, %v", ns, err)
 	}
-	if _, err := backfill.Open(ctx, st, "n", all, 0); !errors.Is(err, lease.ErrMismatch) {
-		t.Errorf("another scheme: %v", err)
-	}
+	wantErr(t, errOf(backfill.Open(ctx, st, "n", all, 0)), lease.ErrMismatch, "another scheme")
 }
 
 // A time gets the layout that the namespace had then, with ticks of that
@@ -235,9 +227,7 @@ func TestPastLayouts(t *testing.T) {
 		p.clock.now = change
 		s := schemeOf(t, spec)
 		must(scope.Namespaces(p.st).Change(p.ctx, "n", s, nil))
-		if _, err := newAt(p.ctx, b, moments[0].at); !errors.Is(err, lease.ErrMismatch) {
-			t.Errorf("a maker of the layout before: %v", err)
-		}
+		wantErr(t, errOf(newAt(p.ctx, b, moments[0].at)), lease.ErrMismatch, "a maker of the layout before")
 		p.s = s
 		moments = append(moments, moment{change.Add(-time.Minute), specs[i]},
 			moment{change.Add(-time.Millisecond), specs[i]}, moment{change.Add(time.Second), spec})
@@ -447,13 +437,10 @@ func TestPastEncrypted(t *testing.T) {
 	}
 	second := must(snowfence.NewSecret([]byte("abcdef0123456789")))
 	both := schemeOf(t, s.Layout().String(), secret, second)
-	if _, err := backfill.Open(ctx, st, "n", both, 7); !errors.Is(err, snowfence.ErrKey) {
-		t.Errorf("a secret that the namespace does not know: %v", err)
-	}
+	wantErr(t, errOf(backfill.Open(ctx, st, "n", both, 7)), snowfence.ErrKey,
+		"a secret that the namespace does not know")
 	other := schemeOf(t, s.Layout().String(), second)
-	if _, err := backfill.Open(ctx, st, "n", other, 7); !errors.Is(err, snowfence.ErrKey) {
-		t.Errorf("another secret of the same number: %v", err)
-	}
+	wantErr(t, errOf(backfill.Open(ctx, st, "n", other, 7)), snowfence.ErrKey, "another secret of the same number")
 }
 
 // Counts are no nodes: no list, count or lease sees them.

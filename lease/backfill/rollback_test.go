@@ -58,9 +58,8 @@ func TestPastOfAnOlderStoreWithoutTheLayout(t *testing.T) {
 		if p.s = before; deleted {
 			must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
 		}
-		if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 3); !errors.Is(err, backfill.ErrRolledBack) {
-			t.Errorf("deleted %t: another one: %v", deleted, err)
-		}
+		wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 3)), backfill.ErrRolledBack,
+			"deleted %t: another one", deleted)
 	}
 }
 
@@ -87,9 +86,7 @@ func TestPastOfADeletedNamespace(t *testing.T) {
 	p.id(b, at)
 	must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
 	p.refused(b, at, lease.ErrNoNamespace, "deleted")
-	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Error(err)
-	}
+	wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), lease.ErrNoNamespace, "")
 	must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
 	p.id(b, at)
 	p.id(p.open(0), at)
@@ -144,13 +141,11 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			if told := p.st.suspected; told != map[string]int{"one:-": 1, "one:1": 1}[id] {
 				t.Errorf("the store got another identity %d times", told)
 			}
-			if other, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
-				t.Errorf("opened after the backup: %v, %v", other, err)
-			}
+			wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack,
+				"opened after the backup")
 			must(scope.Namespaces(p.st).Confirm(p.ctx, "n"))
-			if other, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
-				t.Errorf("opened after the store was confirmed: %v, %v", other, err)
-			}
+			wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack,
+				"opened after the store was confirmed")
 			for range 2 { // the second time nothing changes
 				p.nodes(5, 7)
 			}
@@ -196,9 +191,7 @@ func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
 	if ns.Identity != "two" || !ns.BackfillStopped || ns.RolledBack == 0 {
 		t.Errorf("%+v", ns)
 	}
-	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
-		t.Error(err)
-	}
+	wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack, "")
 	p.nodes(1, 2)
 	p.id(p.open(1), pastNow.Add(-2*time.Hour))
 }
@@ -216,9 +209,7 @@ func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
 			t.Errorf("%s: made of forgotten counts", name)
 		}
 		p.allow(0)
-		if other, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
-			t.Errorf("%s: %v, %v", name, other, err)
-		}
+		wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack, "%s", name)
 		p.nodes(3, 4)
 		p.id(p.open(3), at)
 	}
@@ -231,22 +222,16 @@ func TestPastNodes(t *testing.T) {
 		_, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: from, Until: until})
 		return err
 	}
-	if err := name(0, 5); !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("before they are allowed: %v", err)
-	}
+	wantErr(t, name(0, 5), lease.ErrRefused, "before they are allowed")
 	p.allow(0)
 	for _, r := range [][2]int64{{-1, 5}, {5, 5}, {6, 5}, {0, 1<<38 + 1}} {
-		if err := name(r[0], r[1]); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%v: %v", r, err)
-		}
+		wantErr(t, name(r[0], r[1]), lease.ErrInvalid, "%v", r)
 	}
 	if err := name(0, 1<<38); err != nil { // also without a rollback
 		t.Error(err)
 	}
 	must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
-	if err := name(1<<38-1, 1<<38); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Errorf("of a deleted namespace: %v", err)
-	}
+	wantErr(t, name(1<<38-1, 1<<38), lease.ErrNoNamespace, "of a deleted namespace")
 }
 
 // A store that hides a part of its identity names no nodes.
@@ -355,9 +340,7 @@ func TestPastOfAnOlderStoreThatWasChanged(t *testing.T) {
 			noError(t, err)
 			p.refused(b, early, backfill.ErrRolledBack, "--backfill-nodes")
 			p.allow(0)
-			if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, backfill.ErrRolledBack) {
-				t.Errorf("opened afterwards: %v", err)
-			}
+			wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack, "opened afterwards")
 			if p.st.suspected != 0 {
 				t.Errorf("the store got another identity %d times", p.st.suspected)
 			}
@@ -375,9 +358,7 @@ func TestPastOfAStoreFromBeforeTheNodes(t *testing.T) {
 	p.id(b, at)
 	p.st.restore(backup, "one:-")
 	p.refused(b, at, backfill.ErrRolledBack, "")
-	if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 1); !errors.Is(err, backfill.ErrRolledBack) {
-		t.Errorf("opened afterwards: %v", err)
-	}
+	wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 1)), backfill.ErrRolledBack, "opened afterwards")
 }
 
 // The same, where the backup was written to since: its revision is as high
@@ -419,9 +400,7 @@ func TestPastOfAnOlderStoreThatWasWritten(t *testing.T) {
 				p.id(other, p.clock.now)
 			}
 			p.refused(b, at, backfill.ErrRolledBack, "")
-			if _, err := backfill.Open(p.ctx, p.st, "n", p.s, 3); !errors.Is(err, backfill.ErrRolledBack) {
-				t.Errorf("opened afterwards: %v", err)
-			}
+			wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 3)), backfill.ErrRolledBack, "opened afterwards")
 		})
 	}
 }
@@ -448,9 +427,7 @@ func TestPastWithoutAnswers(t *testing.T) {
 	p.st.away = map[string]error{"get": away}
 	p.refused(b, at, away, "reading")
 	op := scope.Namespaces(p.st)
-	if _, err := op.BackfillNodes(p.ctx, "n", snowfence.NodeRange{Until: 4}); !errors.Is(err, away) {
-		t.Error(err)
-	}
+	wantErr(t, errOf(op.BackfillNodes(p.ctx, "n", snowfence.NodeRange{Until: 4})), away, "")
 	p.st.away = nil
 	p.id(b, at)
 	p.st.restore(backup, "one:-")
@@ -464,9 +441,7 @@ func TestPastWithoutAnswers(t *testing.T) {
 
 	p = newPastOf(t, schemeOf(t, pastLayout))
 	p.st.away = map[string]error{"get": away}
-	if _, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, away) {
-		t.Error(err)
-	}
+	wantErr(t, errOf(scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0)), away, "")
 }
 
 // A call whose record is always changed by others ends with its ctx.
@@ -485,7 +460,5 @@ func TestPastThatIsAlwaysLate(t *testing.T) {
 	p.st.before = faster
 	ctx, cancel := context.WithCancel(p.ctx)
 	cancel()
-	if _, err := b.NewAt(ctx, at); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	wantErr(t, errOf(b.NewAt(ctx, at)), context.Canceled, "")
 }

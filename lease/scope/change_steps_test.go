@@ -46,9 +46,7 @@ func TestChangeOfNothing(t *testing.T) {
 		fault.ErrInvalid) {
 		t.Errorf("without a name: %v", err)
 	}
-	if _, err := Namespaces(g.st).Change(t.Context(), "n", nil, nil); !errors.Is(err, fault.ErrInvalid) {
-		t.Errorf("of nothing: %v", err)
-	}
+	wantErr(t, errOf(Namespaces(g.st).Change(t.Context(), "n", nil, nil)), fault.ErrInvalid, "of nothing")
 	g.st.swaps = 0
 	if _, err := Namespaces(g.st).Change(t.Context(), "n",
 		nil, &NamespaceOptions{Nodes: snowfence.NodeRange{Until: 256}}); err != nil || g.st.swaps != 0 {
@@ -135,9 +133,7 @@ func TestChangeWithoutAnswers(t *testing.T) {
 		}
 		g = holding(t)
 		g.st.onGet = func([]store.Key) error { return errSilent }
-		if err := act(g); !errors.Is(err, errSilent) {
-			t.Errorf("%s: without the namespace: %v", name, err)
-		}
+		wantErr(t, act(g), errSilent, "%s: without the namespace", name)
 		g = holding(t)
 		g.st.listErr = errSilent
 		if err := act(g); name != "nodes" && !errors.Is(err, errSilent) {

@@ -24,9 +24,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	a, b := encrypted(t, "randflake", snowfence.GenerateSecret()), encrypted(t, "randflake", snowfence.GenerateSecret())
 	must(scope.Namespaces(st).Create(ctx, "users", a, nil))
-	if _, err := lease.Open(ctx, st, "users", b, nil); !errors.Is(err, lease.ErrMismatch) {
-		t.Errorf("opened with another secret: %v", err)
-	}
+	wantErr(t, errOf(lease.Open(ctx, st, "users", b, nil)), lease.ErrMismatch, "opened with another secret")
 	if ns, err := scope.Namespaces(st).Change(ctx, "users", b, nil); err == nil {
 		t.Errorf("the same layout under another secret: %+v", ns)
 	}
@@ -88,9 +86,7 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	if err != nil || len(ns.Keys) != 1 || ns.Keys[0] != a.ID() {
 		t.Fatalf("made with %q: %v", ns.Keys, err)
 	}
-	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
-		t.Errorf("another key 0: %v", err)
-	}
+	wantErr(t, errOf(lease.Open(ctx, st, "orders", encrypted(t, rotating, c), nil)), snowfence.ErrKey, "another key 0")
 	_, err = scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, c), nil)
 	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("made again with another key 0: %v", err)
@@ -163,15 +159,11 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	}
 	forget(`"keys":["`+a.ID()+`"]`, `"keys":null`)
 	for _, keys := range [][]*snowfence.Secret{{a}, {b}, {nil, b}} {
-		if err := open(keys...); !errors.Is(err, snowfence.ErrKey) {
-			t.Errorf("%d keys, of which none is known: %v", len(keys), err)
-		}
+		wantErr(t, open(keys...), snowfence.ErrKey, "%d keys, of which none is known", len(keys))
 	}
 	must(scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil))
 	forget(`"`+a.ID()+`"`, `""`) // as a list with a key left out once made it
-	if err := open(a, b); !errors.Is(err, snowfence.ErrKey) {
-		t.Errorf("key 0 is not known: %v", err)
-	}
+	wantErr(t, open(a, b), snowfence.ErrKey, "key 0 is not known")
 	_, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, nil, b), nil)
 	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("key 0 is left out: %v", err)

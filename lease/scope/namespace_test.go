@@ -291,7 +291,5 @@ func TestWhatANamespaceNeeds(t *testing.T) {
 		!strings.Contains(err.Error(), "Scheme") {
 		t.Errorf("no scheme: %v", err)
 	}
-	if _, err := Namespaces(g.st).Create(t.Context(), "a b", g.s, nil); !errors.Is(err, fault.ErrInvalid) {
-		t.Errorf("no name: %v", err)
-	}
+	wantErr(t, errOf(Namespaces(g.st).Create(t.Context(), "a b", g.s, nil)), fault.ErrInvalid, "no name")
 }

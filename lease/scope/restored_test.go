@@ -2,7 +2,6 @@ package scope_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -66,18 +65,13 @@ func TestRestoredInDoubt(t *testing.T) {
 		s := newScheme(t, "time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		st := &timed{store.NewMemory(), "one", time.Now()}
 		op := scope.Namespaces(st)
-		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrNoNamespace) {
-			t.Errorf("no namespace: %v", err)
-		}
+		wantErr(t, errOf(op.Restored(t.Context(), "default")), lease.ErrNoNamespace, "no namespace")
 		before := must(op.Create(t.Context(), "default", s, nil))
 		st.now = time.Now().Add(time.Hour)
-		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrSkew) {
-			t.Errorf("a clock that is off: %v", err)
-		}
+		wantErr(t, errOf(op.Restored(t.Context(), "default")), lease.ErrSkew, "a clock that is off")
 		less := &scope.NamespaceOptions{MaxTTL: time.Second}
-		if _, err := op.Change(t.Context(), "default", nil, less); !errors.Is(err, lease.ErrSkew) {
-			t.Errorf("limits that are lowered with a clock that is off: %v", err)
-		}
+		wantErr(t, errOf(op.Change(t.Context(), "default", nil, less)), lease.ErrSkew,
+			"limits that are lowered with a clock that is off")
 		if ns, err := op.Show(t.Context(), "default"); err != nil || ns.Floor != before.Floor ||
 			ns.MaxTTL != before.MaxTTL {
 			t.Errorf("%+v, %v", ns, err)

@@ -55,9 +55,7 @@ func TestNodeIsRecordedForOneDatabase(t *testing.T) {
 		}
 		refused(t, "a leasable node", try(5, shop, false), "programs can lease")
 		refused(t, "again, for the first time", try(6, shop, true), "without --again")
-		if err := try(8, shop, false); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("a node that the layout lacks: %v", err)
-		}
+		wantErr(t, try(8, shop, false), lease.ErrInvalid, "a node that the layout lacks")
 		for _, f := range []scope.Functions{
 			{Label: strings.Repeat("a", 129)},
 			{Label: "a\x00"},
@@ -66,9 +64,7 @@ func TestNodeIsRecordedForOneDatabase(t *testing.T) {
 			{Lead: -1},
 			{Lead: 101 * 365 * 24 * time.Hour},
 		} {
-			if err := try(6, f, false); !errors.Is(err, lease.ErrInvalid) {
-				t.Errorf("%.50v: %v", f, err)
-			}
+			wantErr(t, try(6, f, false), lease.ErrInvalid, "%.50v", f)
 		}
 		recordSQL(t, st, 6)
 		refused(t, "the same node for another database", try(6, shop, false), "have this node since")
@@ -122,26 +118,20 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 		// recorded.
 		racing := &between{Store: st}
 		racing.before = func() { recordSQL(t, st, 6) }
-		if _, err := lease.Open(t.Context(), racing, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
-			t.Errorf("taken while it was recorded: %v", err)
-		}
+		wantErr(t, errOf(lease.Open(t.Context(), racing, "default", s, o)), lease.ErrVetoed,
+			"taken while it was recorded")
 		_, err = scope.Namespaces(st).Veto(t.Context(), "default", 6, "")
 		refused(t, "its veto", err, "retire the node")
 		lift(t, st, 6)
-		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
-			t.Errorf("with the veto lifted: %v", err)
-		}
+		wantErr(t, errOf(lease.Open(t.Context(), st, "default", s, o)), lease.ErrVetoed, "with the veto lifted")
 		o = &lease.Options{Node: &node, Nodes: 2}
-		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
-			t.Errorf("in a block: %v", err)
-		}
+		wantErr(t, errOf(lease.Open(t.Context(), st, "default", s, o)), lease.ErrVetoed, "in a block")
 		// A block that begins below such a node, whose veto was lifted.
 		st2, s2 := sqlStage(t)
 		recordSQL(t, st2, 7)
 		lift(t, st2, 7)
-		if _, err := lease.Open(t.Context(), st2, "default", s2, o); !errors.Is(err, lease.ErrVetoed) {
-			t.Errorf("in a block that begins below: %v", err)
-		}
+		wantErr(t, errOf(lease.Open(t.Context(), st2, "default", s2, o)), lease.ErrVetoed,
+			"in a block that begins below")
 		other := int64(7)
 		l := must(lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &other}))
 		l.Close()
@@ -287,9 +277,8 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		must(scope.Namespaces(st).Change(ctx, "default", aligned, fewer))
 		node := int64(3)
 		o := &lease.Options{Node: &node}
-		if _, err := lease.Open(ctx, st, "default", aligned, o); !errors.Is(err, lease.ErrVetoed) {
-			t.Errorf("a lease of the node that is theirs now: %v", err)
-		}
+		wantErr(t, errOf(lease.Open(ctx, st, "default", aligned, o)), lease.ErrVetoed,
+			"a lease of the node that is theirs now")
 		_, _, err = scope.Namespaces(st).RecordFunctions(ctx, "default", 3, shop, false)
 		refused(t, "other functions with the node that is theirs now", err, "retire the node first")
 		q, err := scope.Namespaces(st).RetireFunctions(ctx, "default", 6)
