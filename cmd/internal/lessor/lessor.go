@@ -245,6 +245,11 @@ func (l *Lessor) Close(ctx context.Context) error {
 	l.mu.Unlock()
 	l.end()
 	err := lease.ShutdownAll(ctx, leases)
+	select {
+	case l.gate <- struct{}{}: // a unit that was being leased was given back
+		<-l.gate
+	case <-ctx.Done():
+	}
 	l.work.Wait()
 	return err
 }

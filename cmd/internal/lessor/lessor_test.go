@@ -203,7 +203,8 @@ func TestRepeatsCountOnce(t *testing.T) {
 	})
 }
 
-// Callers who wait for a unit get one together. A request within a range
+// Callers who wait for a unit get one together, also that of a caller who
+// left. A request within a range
 // takes none while others have room. An empty unit stays while the others
 // would be too full without it.
 func TestUnitsOfManyCallers(t *testing.T) {
@@ -217,24 +218,20 @@ func TestUnitsOfManyCallers(t *testing.T) {
 				t.Errorf("%s: %d units were asked for, want %d", when, n, want)
 			}
 		}
+		out := wire.Request{Attempt: rand.Text(), Within: snowfence.NodeRange{From: 3, Until: 9}}
+		if _, err := r.Acquire(t.Context(), "n", out); err == nil {
+			t.Error("a range that has no unit")
+		}
+		opened("what fails for one caller", 1)
 		r.slow = make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		all.Go(func() {
+		var left, all sync.WaitGroup
+		left.Go(func() {
 			if _, err := r.Acquire(ctx, "n", wire.Request{Attempt: rand.Text()}); !errors.Is(err, context.Canceled) {
 				t.Errorf("a caller who left: %v", err)
 			}
 		})
 		synctest.Wait()
-		cancel()
-		close(r.slow)
-		all.Wait()
-		out := wire.Request{Attempt: rand.Text(), Within: snowfence.NodeRange{From: 3, Until: 9}}
-		if _, err := r.Acquire(t.Context(), "n", out); err == nil {
-			t.Error("a range that has no unit")
-		}
-		opened("what fails for one caller fails for no other", 2)
-		r.slow = make(chan struct{})
 		for range 5 {
 			all.Go(func() {
 				if _, err := r.take("x"); err != nil {
@@ -243,9 +240,11 @@ func TestUnitsOfManyCallers(t *testing.T) {
 			})
 		}
 		synctest.Wait()
+		cancel()
+		left.Wait()
 		close(r.slow)
 		all.Wait()
-		opened("five callers at once", 3)
+		opened("five callers at once, after one who left", 2)
 		elsewhere := wire.Request{Attempt: rand.Text(), Within: snowfence.NodeRange{Until: 8}}
 		for slices.ContainsFunc(r.Units(), func(u lessor.Unit) bool { return u.Node == elsewhere.Within.From }) {
 			elsewhere.Within.From, elsewhere.Within.Until = elsewhere.Within.Until, elsewhere.Within.Until+8
@@ -253,18 +252,18 @@ func TestUnitsOfManyCallers(t *testing.T) {
 		if _, err := r.Acquire(t.Context(), "n", elsewhere); !errors.Is(err, lease.ErrTaken) {
 			t.Errorf("others than those that have room: %v", err)
 		}
-		opened("for others than those that have room", 3)
+		opened("for others than those that have room", 2)
 		r.fail = errors.New("away")
 		for range 3 { // the first one asks ahead of demand
 			must(r.take("x"))
 			time.Sleep(250 * time.Millisecond)
 		}
-		opened("after a failure ahead of demand", 4)
+		opened("after a failure ahead of demand", 3)
 		r.fail = nil
 		if _, err := r.Acquire(t.Context(), "n", elsewhere); err != nil {
 			t.Errorf("others, when nothing has room: %v", err)
 		}
-		opened("when nothing has room", 5)
+		opened("when nothing has room", 4)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -460,8 +459,8 @@ func TestUnitThatComesTooLate(t *testing.T) {
 			told <- err
 		}()
 		synctest.Wait()
+		time.AfterFunc(time.Second, func() { close(r.slow) })
 		noError(t, r.Close(t.Context()))
-		close(r.slow)
 		if err := <-told; !errors.Is(err, lease.ErrEnded) {
 			t.Errorf("the caller who waited for it: %v", err)
 		}

@@ -35,12 +35,10 @@ func (l *Lessor) noteSublets(n int64) {
 // for a unit themselves.
 func (l *Lessor) leaseAhead() {
 	defer l.ahead.Store(false)
-	ctx, cancel := context.WithTimeout(l.life, openWait)
-	defer cancel()
 	l.mu.RLock()
 	seen := l.unitCount
 	l.mu.RUnlock()
-	if err := l.leaseUnit(ctx, snowfence.NodeRange{}, seen); err != nil {
+	if err := l.leaseUnit(l.life, snowfence.NodeRange{}, seen); err != nil {
 		wait := time.NewTimer(lookEvery)
 		defer wait.Stop()
 		select {
@@ -50,15 +48,39 @@ func (l *Lessor) leaseAhead() {
 	}
 }
 
-// leaseUnit leases another unit, unless there is a unit that the caller has
-// not seen.
-func (l *Lessor) leaseUnit(ctx context.Context, within snowfence.NodeRange, seen int) error {
+// Outlive does something in its turn, and bounds it by time alone. A caller
+// that leaves breaks nothing off: nodes that are being leased would stay
+// taken, and nobody would have them.
+func Outlive(ctx context.Context, turn chan struct{}, do func(context.Context) error) error {
 	select {
-	case l.gate <- struct{}{}:
-		defer func() { <-l.gate }()
+	case turn <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	done := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openWait)
+		err := do(ctx)
+		cancel()
+		<-turn
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// leaseUnit is openUnit, behind the gate.
+func (l *Lessor) leaseUnit(ctx context.Context, within snowfence.NodeRange, seen int) error {
+	return Outlive(ctx, l.gate, func(ctx context.Context) error { return l.openUnit(ctx, within, seen) })
+}
+
+// openUnit leases another unit, unless there is a unit that the caller has
+// not seen.
+func (l *Lessor) openUnit(ctx context.Context, within snowfence.NodeRange, seen int) error {
 	l.mu.RLock()
 	opened, failed, until := l.unitCount, l.failure, l.until
 	l.mu.RUnlock()
@@ -77,7 +99,7 @@ func (l *Lessor) leaseUnit(ctx context.Context, within snowfence.NodeRange, seen
 		}
 		return err
 	}
-	if ctx.Err() == nil && anywhere {
+	if anywhere {
 		l.mu.Lock()
 		l.failure, l.until = err, time.Now().Add(failedFor)
 		l.mu.Unlock()

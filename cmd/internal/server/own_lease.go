@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -35,38 +36,41 @@ func (own *OwnLease) Generator(ctx context.Context) (*snowfence.Generator, error
 	}
 	ctx, cancel := WithStoreTimeout(ctx)
 	defer cancel()
-	select {
-	case own.openTurn <- struct{}{}:
-		defer func() { <-own.openTurn }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("namespace %q: waiting for the server's own lease: %w", own.space.Name,
-			context.Cause(ctx))
+	err := lessor.Outlive(ctx, own.openTurn, own.open)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("namespace %q: waiting for the server's own lease: %w", own.space.Name, err)
 	}
-	if g := own.gen.Load(); g != nil {
-		return g, nil
+	if err != nil {
+		return nil, err
+	}
+	return own.gen.Load(), nil
+}
+
+// open begins the lease, unless that was done. The caller has openTurn.
+func (own *OwnLease) open(ctx context.Context) error {
+	if own.gen.Load() != nil {
+		return nil
 	}
 	now := own.core.now()
 	if own.space.stale.Load() {
-		return nil, own.space.changedError()
+		return own.space.changedError()
 	}
 	if own.failure.err != nil && now.Before(own.failure.until) {
-		return nil, own.failure.err
+		return own.failure.err
 	}
 	g, err := own.startGenerator(ctx)
 	if err != nil {
-		if context.Cause(ctx) == nil || errors.Is(context.Cause(ctx), errStoreTimeout) {
-			own.failure = failure{err, now.Add(failureTTL)}
-		}
-		return nil, err
+		own.failure = failure{err, now.Add(failureTTL)}
+		return err
 	}
 	own.gen.Store(g)
 	if !own.space.stale.Load() {
-		return g, nil
+		return nil
 	}
 	// Close may have had no time to wait for this.
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	return nil, errors.Join(own.space.changedError(), own.endLeases(stop))
+	return errors.Join(own.space.changedError(), own.endLeases(stop))
 }
 
 // failure is why the last attempt failed. It is told again for a moment, so

@@ -2,16 +2,20 @@ package server
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -62,6 +66,34 @@ func TestShorterBlock(t *testing.T) {
 	wantErr(t, errOf(s.one(t.Context(), "n")), nil, "with blocks of 4 left")
 	if n := held(t, st, "n"); n != 64+64*8+4 {
 		t.Errorf("%d nodes are held", n)
+	}
+}
+
+// A caller that left took nodes that nobody had then, each time others.
+func TestCallersThatLeave(t *testing.T) {
+	st, s := scripted(t, "n")
+	must(scope.Namespaces(st).Create(t.Context(), "u", scheme(t, "twitter"), &scope.NamespaceOptions{Unit: 8}))
+	var leave atomic.Value
+	st.end = func([]error) { leave.Load().(context.CancelFunc)() }
+	id := limited(t, 0, VerbLease)
+	for i := range 12 {
+		ctx, cancel := context.WithCancel(t.Context())
+		leave.Store(cancel)
+		if i > 9 {
+			ctx = t.Context()
+		}
+		var err error
+		if i%2 == 0 {
+			_, err = s.one(ctx, "n")
+		} else {
+			_, _, err = s.Leases.Acquire(ctx, id, "u", wire.Request{Label: "x", Attempt: rand.Text()})
+		}
+		if i > 9 {
+			noError(t, err)
+		}
+	}
+	if n, units := held(t, st, "n"), held(t, st, "u"); n != 16 || units != 1 {
+		t.Errorf("%d nodes and %d units are held", n, units)
 	}
 }
 
