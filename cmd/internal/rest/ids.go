@@ -74,7 +74,7 @@ func (h *rest) next(e *exchange) error {
 		h.setHeaders(w, text)
 		return nil
 	}
-	buf := h.bufs.Get().(*[]byte)
+	buf := h.takeBuffer(n)
 	defer h.bufs.Put(buf)
 	enc := idEncoder{form: want.form, text: text}
 	o.Room = 8*n + textRoom*min(n, chunk) // the rest of the text comes in pieces
@@ -115,8 +115,19 @@ func prefersText(h http.Header) bool {
 // holds no more text than that.
 const chunk = 2000
 
-// textRoom is the room of an ID as text, in bytes.
-const textRoom = 64
+// textRoom is the room of an ID as text, in bytes: up to 88 with a prefix in
+// JSON, and what a buffer grows by.
+const textRoom = 112
+
+// takeBuffer returns a buffer for n texts, but no large one for a small
+// answer that a slow client holds.
+func (h *rest) takeBuffer(n int64) *[]byte {
+	buf := h.bufs.Get().(*[]byte)
+	if int64(cap(*buf)) > server.RequestRoom+textRoom*min(n, chunk) {
+		*buf = nil
+	}
+	return buf
+}
 
 // setHeaders sets the headers of an answer with IDs.
 func (h *rest) setHeaders(w http.ResponseWriter, text bool) {

@@ -55,7 +55,7 @@ func (h *rest) numbers(e *exchange) error {
 		_, _ = w.Write(append(b, end...)) // the client may be gone; its numbers are used up
 		return nil
 	}
-	buf := h.bufs.Get().(*[]byte)
+	buf := h.takeBuffer(n)
 	defer h.bufs.Put(buf)
 	*buf = append((*buf)[:0], b...)
 	for i := int64(0); i < n; *buf = (*buf)[:0] {
