@@ -142,40 +142,33 @@ func (p *Process) handlerOf(l listener) http.Handler {
 		if r.TLS != nil {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000") // for browsers, on the dashboard
 		}
-		sent := &sentWriter{ResponseWriter: w}
-		h.ServeHTTP(sent, r)
-		if sent.body && r.ProtoMajor >= 2 { // else it ends with its head, as gRPC wants
+		h.ServeHTTP(w, r)
+		if r.ProtoMajor >= 2 { // also the head of an answer waits for the client
 			_ = http.NewResponseController(w).Flush()
 		}
 	})
 }
 
-// refuse answers a request that has no room. Over HTTP/2 an answer with a
-// body would wait for the client, and so take room.
+// mostRefused bounds the refusals over HTTP/2 that clients have not taken.
+const mostRefused = 1000
+
+// refuse answers a request that has no room. Over HTTP/2 an answer waits
+// for the client, and so takes room: it has no body, and breaking a request
+// off does not wait.
 func (p *Process) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p.countRefused(r, err)
 	if r.ProtoMajor >= 2 {
+		defer p.refused.Add(-1)
+		if p.refused.Add(1) > mostRefused {
+			panic(http.ErrAbortHandler)
+		}
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusTooManyRequests)
+		_ = http.NewResponseController(w).Flush()
 		return
 	}
 	rest.Problem(w, err)
 }
-
-// sentWriter knows whether an answer has a body.
-type sentWriter struct {
-	http.ResponseWriter
-	body bool
-}
-
-// Write implements [http.ResponseWriter].
-func (s *sentWriter) Write(b []byte) (int, error) {
-	s.body = s.body || len(b) > 0
-	return s.ResponseWriter.Write(b)
-}
-
-// Unwrap lets an [http.ResponseController] find the writer below.
-func (s *sentWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // adminHandler is for the server's operators: it needs no token.
 func (p *Process) adminHandler(l listener) http.Handler {

@@ -29,9 +29,10 @@ func (c http2Conn) send(kind, flags byte, stream uint32, payload []byte) {
 	must(c.Write(append(binary.BigEndian.AppendUint32(b, stream), payload...)))
 }
 
-func (c http2Conn) get(stream uint32, path string) {
+func (c http2Conn) ask(method string, stream uint32, path string) {
 	host := c.RemoteAddr().String()
-	b := append([]byte{0x82, 0x86, 0x01, byte(len(host))}, host...) // GET, http
+	b := append([]byte{0x86, 0x02, byte(len(method))}, method...) // http
+	b = append(append(b, 0x01, byte(len(host))), host...)
 	c.send(1, 5, stream, append(append(b, 0x04, byte(len(path))), path...))
 }
 
@@ -43,13 +44,32 @@ func (c http2Conn) next() (kind byte, payload []byte) {
 	return head[3], payload
 }
 
+// stalled is a server with a stream to a client that reads nothing.
+func stalled(t *testing.T, slow time.Duration) (*Process, http2Conn) {
+	p, _ := start(t, Config{Limits: Limits{Slow: slow}}, newStore(t))
+	c := dialHTTP2(t, p, 1<<31-1)
+	c.send(8, 0, 0, binary.BigEndian.AppendUint32(nil, 1<<31-1-65535)) // the window of the connection
+	c.ask("GET", 1, "/v1/default/stream")
+	return p, c
+}
+
+// Answers without a body gave their room back before the client took them.
+func TestHTTP2HeadsKeepTheirRoom(t *testing.T) {
+	p, c := stalled(t, patienceOfTests)
+	stream := uint32(1)
+	eventually(t, "eight wait beside the stream", func() bool {
+		stream += 2
+		c.ask("HEAD", stream, "/v1/default/next")
+		var others server.Caller
+		defer p.service.Ended(&others)
+		return p.service.Reserve(&others, server.MostRoom-server.StreamRoom-8*server.RequestRoom) != nil
+	})
+}
+
 // A stream's deadline ended no write of its connection, so the handler and
 // its room stayed for ever.
 func TestHTTP2ClientThatReadsNothing(t *testing.T) {
-	p, _ := start(t, Config{Limits: Limits{Slow: time.Second}}, newStore(t))
-	c := dialHTTP2(t, p, 1<<31-1)
-	c.send(8, 0, 0, binary.BigEndian.AppendUint32(nil, 1<<31-1-65535)) // the window of the connection
-	c.get(1, "/v1/default/stream")
+	p, _ := stalled(t, time.Second)
 	sp := must(p.Service().Spaces.Find(t.Context(), "default"))
 	eventually(t, "the stream begins", func() bool { return sp.Made.Load() > 0 })
 	eventually(t, "its room is free", func() bool {
@@ -77,7 +97,7 @@ func TestHTTP2AnswersKeepTheirRoom(t *testing.T) {
 	noError(t, p.service.Reserve(&server.Caller{}, server.MostRoom-8*server.RequestRoom))
 	c := dialHTTP2(t, p, 0) // it takes heads only
 	for i := range uint32(32) {
-		c.get(2*i+1, "/v1/default")
+		c.ask("GET", 2*i+1, "/v1/default")
 	}
 	good := 0
 	for seen := 0; seen < 32; {
@@ -97,6 +117,10 @@ func TestHTTP2AnswersKeepTheirRoom(t *testing.T) {
 	res := must((&http.Client{Transport: tr}).Get("http://" + p.HTTP + "/v1/default"))
 	if res.Body.Close(); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
 		t.Errorf("refused by %s, %v", res.Status, res.Header)
+	}
+	p.refused.Store(mostRefused)
+	if _, err := (&http.Client{Transport: tr}).Get("http://" + p.HTTP + "/v1/default"); err == nil {
+		t.Error("more refusals wait than may")
 	}
 }
 

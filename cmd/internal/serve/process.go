@@ -33,6 +33,7 @@ type Process struct {
 	http         []*http.Server
 	doors        []net.Listener // of http
 	clock        ClockSteps
+	refused      atomic.Int64 // refusals over HTTP/2 that are on their way
 
 	readiness  atomic.Pointer[readiness]
 	lastCheck  atomic.Pointer[time.Time]
