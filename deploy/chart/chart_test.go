@@ -194,6 +194,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"a flag":                  `settings: {--ttl: 30s}`,
 		"no setting of a server":  `settings: {ttll: 30s}`,
 		"a stop without an end":   `settings: {drain: forever}`,
+		"a ttl in minutes":        `settings: {ttl: 1m}`,
 		"another time for a stop": `terminationGracePeriodSeconds: 5`,
 		"a namespace without key": `encrypted: {namespaces: {users: []}}`,
 		"a key that is a path":    `encrypted: {namespaces: {users: [../tls/tls.key]}}`,
@@ -221,9 +222,10 @@ func TestNoValueIsTakenAway(t *testing.T) {
 	}
 }
 
-// The pods have the time that a stop takes.
+// The pods have the time that a stop takes, and clients for longer than a
+// ttl without the store.
 func TestTimeToStop(t *testing.T) {
-	r := load(t, "snowfence", nil)
+	r := load(t, "snowfence", values{"settings": values{"ttl": "60s"}})
 	settings, limit := parse(t, r.config.Data["serve.yaml"]), time.Duration(0)
 	for _, name := range []string{"drain", "stop-timeout"} {
 		d := must(time.ParseDuration(at[string](t, settings, name)))
@@ -232,6 +234,9 @@ func TestTimeToStop(t *testing.T) {
 	pod := r.deployment.Spec.Template.Spec
 	if got := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; got <= limit {
 		t.Errorf("Kubernetes gives a stop %v, the server may take %v", got, limit)
+	}
+	if ready := pod.Containers[0].ReadinessProbe; ready.PeriodSeconds*ready.FailureThreshold <= 60 {
+		t.Errorf("a pod that makes IDs leaves after %d failures", ready.FailureThreshold)
 	}
 }
 
