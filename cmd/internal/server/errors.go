@@ -137,15 +137,16 @@ func KindOf(err error) Kind {
 		return Lifetime
 	case errors.Is(err, snowfence.ErrExhausted):
 		return Exhausted
-	case errors.Is(err, snowfence.ErrFenced), errors.Is(err, snowfence.ErrClosed), errors.Is(err, lease.ErrEnded),
-		errors.Is(err, lease.ErrSkew):
+	case errors.Is(err, snowfence.ErrFenced), errors.Is(err, snowfence.ErrClosed), errors.Is(err, lease.ErrEnded):
 		return Unavailable // whatever befell the server's own lease is not the caller's business
+	case errors.Is(err, store.ErrLost): // whatever else went wrong: the holder has to stop
+		return Lost
+	case errors.Is(err, lease.ErrSkew):
+		return Unavailable
 	case errors.Is(err, lease.ErrMismatch), errors.Is(err, lease.ErrExists):
 		return Exists
 	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrRefused), errors.Is(err, backfill.ErrFull):
 		return Refused
-	case errors.Is(err, store.ErrLost):
-		return Lost
 	case errors.Is(err, lease.ErrInvalid), errors.Is(err, sequence.ErrDated), errors.Is(err, snowfence.ErrInvalidID),
 		errors.Is(err, snowfence.ErrInvalidLayout):
 		return Invalid

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -102,6 +103,8 @@ func TestKinds(t *testing.T) {
 		{"batch of none", s.IDs.Batch(ctx, CallerOf(anyone(ctx)), Order{Namespace: "n"}, nil), Invalid},
 		{"store that is unreachable", fmt.Errorf("dial tcp: connection refused"), Unavailable},
 		{"own lease lost", fmt.Errorf("%w: %w", snowfence.ErrFenced, store.ErrLost), Unavailable},
+		{"lease lost, with a wrong clock", errors.Join(store.ErrLost, lease.ErrSkew), Lost},
+		{"lease lost, with a refusal", errors.Join(store.ErrLost, lease.ErrRefused), Lost},
 		{"own lease for another layout", fmt.Errorf("%w: %w", lease.ErrEnded, lease.ErrMismatch), Unavailable},
 		{"lifetime", fmt.Errorf("%w: %w", snowfence.ErrFenced, snowfence.ErrLifetime), Lifetime},
 	} {
