@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -58,6 +59,10 @@ func TestKinds(t *testing.T) {
 	noError(t, create("narrow", "twitter", 30, 63))
 	low := snowfence.NodeRange{Until: 30}
 	_, badTicket := ReadTicket([]byte("{}"))
+	many := &scope.NamespaceOptions{Unit: 2 * maxNodes}
+	must(scope.Namespaces(st).Create(ctx, "wide", scheme(t, "time=41,node=12,seq=10"), many))
+	wide, _, err := s.Leases.Acquire(ctx, Open().Anyone(), "wide", wire.Request{Label: "b", Node: new(int64)})
+	noError(t, errors.Join(err, errOf(ReadTicket(wide.Ticket)), renew(wide.Lease, "0123456789abcdef")))
 	_, badTime := ParseTime("yesterday")
 	_, badID := sp.Decode(-1)
 	_, _, backwards := sp.Ranges(time.Unix(2, 0), time.Unix(1, 0), nil)
