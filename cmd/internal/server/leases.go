@@ -147,10 +147,13 @@ func (s *Leases) Renew(
 	ctx, cancel := timeoutFor(ctx, l)
 	defer cancel()
 	next, sp, err := withSpace(ctx, s.spaces, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
+		if err := s.checkLate(id, limit, sp, l, len(earlier)); err != nil {
+			return l, err
+		}
 		return sp.lessor.Renew(ctx, l.Ticket, attempt, earlier)
 	})
 	s.countRenewal(l, err)
-	if err == nil && l.Lessor != "" && sp.layout.TickOf(s.core.now()) >= l.Grant.Until {
+	if err == nil && s.isLate(sp, l) {
 		err = s.keepLate(ctx, id, limit, sp, next)
 	}
 	return next, sp, err

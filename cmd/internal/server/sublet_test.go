@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,8 +133,13 @@ func TestLimitOfSubleases(t *testing.T) {
 		for range 2 {
 			must(take(s, id))
 		}
-		if _, _, err := s.Leases.Renew(t.Context(), id, l, rand.Text()); KindOf(err) != TooMuch {
-			t.Errorf("a ticket that had ended: %v", err)
+		for _, old := range []wire.Lease{l, all[1], l, all[1]} {
+			for n := range 2 { // the second time, another one may have come
+				_, _, err := s.Leases.Renew(t.Context(), id, old, rand.Text(), slices.Repeat([]string{rand.Text()}, n)...)
+				if KindOf(err) != TooMuch {
+					t.Errorf("a ticket that had ended: %v", err)
+				}
+			}
 		}
 		if n := must(s.Spaces.Find(t.Context(), "n")).lessor.Held(id.ownsLabel); n != 3 {
 			t.Errorf("%d nodes count: a copy may use that of the ticket", n)
