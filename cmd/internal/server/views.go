@@ -85,14 +85,14 @@ func (s *Views) Watch(ctx context.Context, m *pb.WatchLeasesRequest, send func(*
 	var have int64 // the version that was sent
 	for {
 		v, err := w.Next(ctx, have)
-		if err == nil {
-			err = CallerOf(ctx).May(VerbRead, m.Namespace) // its token may have been taken away
-		}
 		if err != nil {
 			return err
 		}
 		version, node := v.Version, int64(0)
 		for first, more := have == 0, true; more; first = false {
+			if err := CallerOf(ctx).May(VerbRead, m.Namespace); err != nil {
+				return err // its token was taken away
+			}
 			v, _, _ = w.lastView() // so that a slow watcher keeps no old one
 			news := v.newsSince(have, node)
 			if len(news) == 0 && !first {

@@ -141,6 +141,19 @@ func TestWatchersEnd(t *testing.T) {
 		if err := s.Views.Watch(ctx, watchN, ends); !errors.Is(err, enough) {
 			t.Errorf("afterwards: %v", err)
 		}
+		id := limited(t, 0, VerbRead)
+		_, _, err = s.Leases.Acquire(ctx, Open().Anyone(), "n", wire.Request{Label: "x", Nodes: 256})
+		noError(t, err)
+		time.Sleep(linger + watchEvery)
+		pieces := 0
+		err = s.Views.Watch(WithCaller(ctx, &Caller{Identity: id}), watchN, func(*pb.ListLeasesResponse) error {
+			pieces++
+			id.rights.Store(nil)
+			return nil
+		})
+		if KindOf(err) != Anonymous || pieces != 1 {
+			t.Errorf("%d pieces for a token that was taken away: %v", pieces, err)
+		}
 	})
 }
 
