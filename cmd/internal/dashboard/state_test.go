@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // The page showed IDs while every second request failed.
@@ -202,7 +203,11 @@ func TestOutageBeganBeforeAnybodyLooked(t *testing.T) {
 func TestRowsOfAPageHaveRoom(t *testing.T) {
 	b := newBench(t)
 	p := client{sender: &sender{caller: &server.Caller{}}}
-	v := snapshot{spaces: make([]spaceState, 10_000)}
+	v := snapshot{
+		spaces: make([]spaceState, 2000), sequences: make([]sequenceState, 2000),
+		names:   &pb.ListNamespacesResponse{Namespaces: make([]*pb.Namespace, 3000)},
+		servers: &pb.ListServersResponse{Servers: make([]*pb.ServerInfo, 3000)},
+	}
 	others := &server.Caller{}
 	noError(t, b.service.Reserve(others, server.MostRoom-(10<<20)))
 	if b.d.reserveRows(&p, v) == nil {

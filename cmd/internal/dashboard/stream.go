@@ -116,10 +116,11 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// reserveRows takes room for the namespaces and sequences that a page has,
-// where they are more than before.
+// reserveRows takes room for the namespaces, sequences and servers that a
+// page has, where they are more than before.
 func (d *Dashboard) reserveRows(p *client, v snapshot) error {
-	rows := int64(len(v.spaces)+len(v.sequences)) * server.LeaseRoom / server.StreamRoom
+	all := len(v.spaces) + len(v.sequences) + len(v.names.GetNamespaces()) + len(v.servers.GetServers())
+	rows := int64(all) * server.LeaseRoom / server.StreamRoom
 	more := (rows - p.reserved) * server.StreamRoom
 	if more <= 0 {
 		return nil
