@@ -115,8 +115,8 @@ func prefersText(h http.Header) bool {
 // holds no more text than that.
 const chunk = 2000
 
-// textRoom is the room of an ID as text, in bytes: up to 88 with a prefix in
-// JSON, and what a buffer grows by.
+// textRoom is the room of an ID as text, in bytes: up to 88 with a prefix
+// in JSON, and what a buffer grows by.
 const textRoom = 112
 
 // takeBuffer returns a buffer for n texts, but no large one for a small

@@ -141,8 +141,6 @@ func KindOf(err error) Kind {
 		return Unavailable // whatever befell the server's own lease is not the caller's business
 	case errors.Is(err, store.ErrLost): // whatever else went wrong: the holder has to stop
 		return Lost
-	case errors.Is(err, lease.ErrSkew):
-		return Unavailable
 	case errors.Is(err, lease.ErrMismatch), errors.Is(err, lease.ErrExists):
 		return Exists
 	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrRefused), errors.Is(err, backfill.ErrFull):

@@ -139,17 +139,6 @@ func (s *Leases) isLate(sp *Space, l wire.Lease) bool {
 	return lessor.IDOf(l) == s.core.id && sp.layout.TickOf(s.core.now()) >= l.Grant.Until
 }
 
-// checkLate returns why an ended sublease is not renewed. It comes before
-// the renewal: a grant that is taken back counts to its end. An earlier
-// attempt may count already.
-func (s *Leases) checkLate(id *Identity, limit int, sp *Space, l wire.Lease, earlier int) error {
-	if limit > 0 && s.isLate(sp, l) && id.ownsLabel(l.Label) &&
-		sp.lessor.Held(id.ownsLabel) >= int64(limit+min(earlier, 1)) {
-		return id.beyondLimit(limit, l.Namespace)
-	}
-	return nil
-}
-
 // keepLate is keepWithin for a sublease that had ended when it was renewed.
 // It counts for the token that its label names. The server knows the limit
 // of the caller alone, so the ticket of another token stays ended; a

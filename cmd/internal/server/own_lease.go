@@ -40,10 +40,7 @@ func (own *OwnLease) Generator(ctx context.Context) (*snowfence.Generator, error
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("namespace %q: waiting for the server's own lease: %w", own.space.Name, err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return own.gen.Load(), nil
+	return own.gen.Load(), err
 }
 
 // open begins the lease, unless that was done. The caller has openTurn.

@@ -135,8 +135,8 @@ func TestLimitOfSubleases(t *testing.T) {
 		}
 		for _, old := range []wire.Lease{l, all[1], l, all[1]} {
 			for n := range 2 { // the second time, another one may have come
-				_, _, err := s.Leases.Renew(t.Context(), id, old, rand.Text(), slices.Repeat([]string{rand.Text()}, n)...)
-				if KindOf(err) != TooMuch {
+				before := slices.Repeat([]string{rand.Text()}, n)
+				if _, _, err := s.Leases.Renew(t.Context(), id, old, rand.Text(), before...); KindOf(err) != TooMuch {
 					t.Errorf("a ticket that had ended: %v", err)
 				}
 			}
