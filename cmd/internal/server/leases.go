@@ -147,17 +147,14 @@ func (s *Leases) Renew(
 	ctx, cancel := timeoutFor(ctx, l)
 	defer cancel()
 	next, sp, err := withSpace(ctx, s.spaces, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
-		// Before the renewal, because a grant that is taken back counts to
-		// its end. An earlier attempt may count already.
-		if limit > 0 && s.isLate(sp, l) && id.ownsLabel(l.Label) &&
-			sp.lessor.Held(id.ownsLabel) >= int64(limit+min(len(earlier), 1)) {
-			return l, id.beyondLimit(limit, l.Namespace)
+		if err := s.checkLate(id, limit, sp, l, len(earlier)); err != nil {
+			return l, err
 		}
 		return sp.lessor.Renew(ctx, l.Ticket, attempt, earlier)
 	})
 	s.countRenewal(l, err)
-	if err == nil && s.isLate(sp, l) {
-		err = s.keepLate(ctx, id, limit, sp, next)
+	if err == nil && limit > 0 && s.isLate(sp, l) {
+		err = s.keepWithin(ctx, id, limit, sp, next, -1)
 	}
 	return next, sp, err
 }

@@ -139,40 +139,33 @@ func (s *Leases) isLate(sp *Space, l wire.Lease) bool {
 	return lessor.IDOf(l) == s.core.id && sp.layout.TickOf(s.core.now()) >= l.Grant.Until
 }
 
-// keepLate is keepWithin for a sublease that had ended when it was renewed.
-// It counts for the token that its label names. The server knows the limit
-// of the caller alone, so the ticket of another token stays ended; a
-// manager of the namespace could free its nodes anyway.
-func (s *Leases) keepLate(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
+// checkLate returns why an ended sublease is not renewed. It comes before
+// the renewal, because a grant that is taken back counts to its end. An
+// earlier attempt may count already.
+//
+// A sublease counts for the token that its label names. The server knows
+// the limit of the caller alone, so the ticket of another token stays
+// ended; a manager of the namespace could free its nodes anyway.
+func (s *Leases) checkLate(id *Identity, limit int, sp *Space, l wire.Lease, earlier int) error {
+	own := id.ownsLabel(l.Label)
 	switch {
-	case !id.ownsLabel(l.Label) && id.May(VerbManage, l.Namespace) != nil:
-		return s.takeBackTicket(ctx, sp, l, -1, func(context.Context) error {
-			return id.countRefusal(Errorf(Lost,
-				"node %d: its lease has ended, and only the token that made it can renew it "+
-					"now, not %q: acquire another", l.Grant.Node, id.Name))
-		})
-	case limit > 0:
-		return s.keepWithin(ctx, id, limit, sp, l, -1)
+	case !s.isLate(sp, l):
+	case !own && id.May(VerbManage, l.Namespace) != nil:
+		return id.countRefusal(Errorf(Lost, "node %d: its lease has ended, and only the token that made it can renew "+
+			"it now, not %q: acquire another", l.Grant.Node, id.Name))
+	case own && limit > 0 && sp.lessor.Held(id.ownsLabel) >= int64(limit+min(earlier, 1)):
+		return id.beyondLimit(limit, l.Namespace)
 	}
 	return nil
 }
 
-// keepWithin takes a ticket back if it is beyond the limit of a caller.
-// used is the tick after the last one that may have been used.
+// keepWithin takes a ticket back if it is beyond the limit of a caller. No
+// client has it yet, and its caller may have left. used is the tick after
+// the last one that may have been used.
 func (s *Leases) keepWithin(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64) error {
-	return s.takeBackTicket(ctx, sp, l, used, func(ctx context.Context) error {
-		return s.checkHeld(ctx, id, limit, sp, l)
-	})
-}
-
-// takeBackTicket takes a ticket back that is refused. No client has it yet,
-// and its caller may have left.
-func (s *Leases) takeBackTicket(
-	ctx context.Context, sp *Space, l wire.Lease, used int64, refused func(context.Context) error,
-) error {
 	ctx, cancel := WithStoreTimeout(context.WithoutCancel(ctx))
 	defer cancel()
-	err := refused(ctx)
+	err := s.checkHeld(ctx, id, limit, sp, l)
 	if err == nil {
 		return nil
 	}

@@ -71,7 +71,7 @@ var Path = slices.Concat(
 	some("redisstore/workerid/worker.go", "Worker.wish Worker.renewed"),
 	some("redisstore/workerid/take.go", "Registrar.checkRange"),
 	some("cmd/internal/server/servers.go", "Servers.CheckPeer"),
-	some("cmd/internal/server/limit.go", "Leases.checkHeld Leases.keepLate Leases.takeBackTicket"),
+	some("cmd/internal/server/limit.go", "Leases.checkHeld Leases.checkLate Leases.keepWithin"),
 )
 
 // whole returns the files of a folder that are looked at as a whole.
