@@ -147,13 +147,12 @@ func (s *Leases) isLate(sp *Space, l wire.Lease) bool {
 // the limit of the caller alone, so the ticket of another token stays
 // ended; a manager of the namespace could free its nodes anyway.
 func (s *Leases) checkLate(id *Identity, limit int, sp *Space, l wire.Lease, earlier int) error {
-	own := id.ownsLabel(l.Label)
 	switch {
 	case !s.isLate(sp, l):
-	case !own && id.May(VerbManage, l.Namespace) != nil:
+	case !id.ownsLabel(l.Label) && id.May(VerbManage, l.Namespace) != nil:
 		return id.countRefusal(Errorf(Lost, "node %d: its lease has ended, and only the token that made it can renew "+
 			"it now, not %q: acquire another", l.Grant.Node, id.Name))
-	case own && limit > 0 && sp.lessor.Held(id.ownsLabel) >= int64(limit+min(earlier, 1)):
+	case limit > 0 && sp.lessor.Held(id.ownsLabel) >= int64(limit+min(earlier, 1)):
 		return id.beyondLimit(limit, l.Namespace)
 	}
 	return nil
