@@ -70,9 +70,7 @@ func TestFolderSlowSync(t *testing.T) {
 		t.Errorf("another process has node %d", other.state.node)
 	}
 	answer()
-	if err := <-renewed; !errors.Is(err, syscall.EINVAL) {
-		t.Errorf("a sync that failed: %v", err)
-	}
+	wantErr(t, <-renewed, syscall.EINVAL, "a sync that failed")
 
 	answer = slowDisk(t, path)
 	clock.Advance(2 * stateWindow)

@@ -39,9 +39,7 @@ const wider = "time=42,node=10,seq=12,epoch=2024-01-01"
 func TestChangeOfNothing(t *testing.T) {
 	g := holding(t)
 	some := &NamespaceOptions{Nodes: snowfence.NodeRange{Until: 5}}
-	if _, err := Namespaces(nil).Change(t.Context(), "n", nil, some); err == nil {
-		t.Error("without a store")
-	}
+	fails(t, errOf(Namespaces(nil).Change(t.Context(), "n", nil, some)), "without a store")
 	if _, err := Namespaces(g.st).Change(t.Context(), "a name with spaces", nil, some); !errors.Is(err,
 		fault.ErrInvalid) {
 		t.Errorf("without a name: %v", err)
@@ -108,9 +106,7 @@ func TestChangeWithoutAnswers(t *testing.T) {
 			g.rename(func(ns *Namespace) { ns.MaxTTL++ })
 			return do(ws)
 		}
-		if err := act(g); err != nil {
-			t.Errorf("%s: written at the same time: %v", name, err)
-		}
+		wantErr(t, act(g), nil, "%s: written at the same time", name)
 		g = holding(t)
 		g.st.swaps = 0
 		g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }

@@ -28,9 +28,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	if ns, err := scope.Namespaces(st).Change(ctx, "users", b, nil); err == nil {
 		t.Errorf("the same layout under another secret: %+v", ns)
 	}
-	if _, err := scope.Namespaces(st).Change(ctx, "users", a, nil); err != nil {
-		t.Errorf("the same layout under the same secret: %v", err)
-	}
+	wantErr(t, errOf(scope.Namespaces(st).Change(ctx, "users", a, nil)), nil, "the same layout under the same secret")
 	l := must(lease.Open(ctx, st, "users", a, nil))
 	if err := l.Shutdown(ctx); err != nil {
 		t.Error(err)

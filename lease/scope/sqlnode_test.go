@@ -298,9 +298,7 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		if err != nil || ns.Start < q.Until {
 			t.Errorf("and half a minute later: %+v, %v", ns, err)
 		}
-		if _, err := scope.Namespaces(st).Delete(ctx, "default"); err != nil {
-			t.Errorf("the end of the namespace then: %v", err)
-		}
+		wantErr(t, errOf(scope.Namespaces(st).Delete(ctx, "default")), nil, "the end of the namespace then")
 	})
 }
 

@@ -131,9 +131,7 @@ func TestUnitsFollowDemand(t *testing.T) {
 		if _, err := r.Renew(t.Context(), all[1].Ticket, rand.Text(), nil); !errors.Is(err, store.ErrLost) {
 			t.Errorf("a node that was released: %v", err)
 		}
-		if err := r.Release(t.Context(), all[32].Ticket, 0); err != nil {
-			t.Errorf("a release after the unit was given back: %v", err)
-		}
+		wantErr(t, r.Release(t.Context(), all[32].Ticket, 0), nil, "a release after the unit was given back")
 		time.Sleep(time.Second / 4) // between two looks
 		for range 2 {               // a repeated release frees no other node
 			noError(t, r.Release(t.Context(), all[0].Ticket, all[0].Grant.From))
@@ -461,9 +459,7 @@ func TestUnitThatComesTooLate(t *testing.T) {
 		synctest.Wait()
 		time.AfterFunc(time.Second, func() { close(r.slow) })
 		noError(t, r.Close(t.Context()))
-		if err := <-told; !errors.Is(err, lease.ErrEnded) {
-			t.Errorf("the caller who waited for it: %v", err)
-		}
+		wantErr(t, <-told, lease.ErrEnded, "the caller who waited for it")
 		if n := r.units(); n != 0 {
 			t.Errorf("%d units are held by a lessor that has ended", n)
 		}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -128,7 +127,5 @@ func TestRefusedClientOfTLSIsClosedAtOnce(t *testing.T) {
 	defer ours.Close()
 	noError(t, ours.SetDeadline(time.Now().Add(5*time.Second)))
 	s.serveConn(tls.Server(theirs, &tls.Config{}))
-	if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("it is still open: %v", err)
-	}
+	wantErr(t, errOf(ours.Read(make([]byte, 1))), io.EOF, "it is still open")
 }

@@ -168,9 +168,7 @@ func stopWithin(t *testing.T, bound time.Duration) error {
 	if err := p.Stop(ctx); err != nil || ctx.Err() != nil {
 		return errors.Join(fmt.Errorf("the stop took longer than %v", bound), err)
 	}
-	if err := <-streamEnd; err != nil {
-		t.Errorf("the stream was broken off: %v", err)
-	}
+	wantErr(t, <-streamEnd, nil, "the stream was broken off")
 	rs, _, err := st.List(t.Context(), "default", snowfence.NodeRange{Until: 1024}, 1<<20)
 	if err != nil || len(rs) == 0 {
 		t.Fatalf("%d records, %v", len(rs), err)

@@ -58,9 +58,7 @@ func TestRenewalUnderwayBeyondALimit(t *testing.T) {
 		late := make(chan error)
 		go func() { late <- renew() }()
 		time.Sleep(2 * time.Second)
-		if err := takeNode(t.Context(), t, s, id, 6); err != nil {
-			t.Errorf("the place of a lease that has ended: %v", err)
-		}
+		wantErr(t, takeNode(t.Context(), t, s, id, 6), nil, "the place of a lease that has ended")
 		if err := <-late; KindOf(err) != Lost {
 			t.Errorf("the renewal that came too late: %v", err)
 		}
@@ -142,7 +140,7 @@ func TestEndedTicketsOfAnotherToken(t *testing.T) {
 			if (err == nil) != c.want || err != nil && KindOf(err) != Lost {
 				t.Errorf("%s: %v", name, err)
 			}
-			if n := sp.lessor.Held(func(string) bool { return true }); (n == 1) != c.want { // a refused one takes nothing
+			if n := sp.lessor.Held(nil); (n == 1) != c.want { // a refused one takes nothing
 				t.Errorf("%s: %d nodes are held", name, n)
 			}
 			if got := other.usage.Refused.Load(); (got == 0) != c.want {
@@ -168,18 +166,14 @@ func TestLoweredLimit(t *testing.T) {
 	noError(t, err)
 	noError(t, takeNode(t.Context(), t, s, id, 7))
 	auth(1).Replace(before)
-	if err := renew(); err != nil {
-		t.Errorf("a renewal in time: %v", err)
-	}
+	wantErr(t, renew(), nil, "a renewal in time")
 	if err := takeNode(t.Context(), t, s, id, 7); KindOf(err) != TooMuch {
 		t.Errorf("a restarted program beyond the new limit: %v", err)
 	}
 	if n := heldIn(t, s); n != 3 {
 		t.Errorf("%d nodes are held: a request that was refused wrote", n)
 	}
-	if err := s.Leases.Release(t.Context(), gone.Lease, -1); err != nil {
-		t.Errorf("a node that is given back: %v", err)
-	}
+	wantErr(t, s.Leases.Release(t.Context(), gone.Lease, -1), nil, "a node that is given back")
 	if n := heldIn(t, s); n != 2 {
 		t.Errorf("%d nodes are held after one was given back", n)
 	}
@@ -194,11 +188,11 @@ func TestNodesThatWereNotCounted(t *testing.T) {
 		count  func(leave func()) error
 	}
 	count := func(func()) error { return nil }
-	fails := func(func()) error { return errSilent }
+	silent := func(func()) error { return errSilent }
 	leaves := func(leave func()) error { leave(); return nil }
 	for name, c := range map[string]scene{
 		"a ticket":                    {1, count},
-		"a ticket, the count fails":   {0, fails},
+		"a ticket, the count fails":   {0, silent},
 		"a ticket, the caller leaves": {1, leaves},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,9 +209,7 @@ func TestNodesThatWereNotCounted(t *testing.T) {
 				}
 				st.count = func(context.Context) error { return c.count(leave) }
 			}
-			if err := takeNode(ctx, t, s, limited(t, 1, VerbLease), 5); err == nil {
-				t.Error("the node was kept")
-			}
+			fails(t, takeNode(ctx, t, s, limited(t, 1, VerbLease), 5), "the node was kept")
 			st.count = nil
 			if n := heldIn(t, s); n != c.others {
 				t.Errorf("%d nodes are held, not %d", n, c.others)

@@ -58,14 +58,10 @@ func TestCloseWhileOpening(t *testing.T) {
 					return s.Spaces.ended
 				})
 				release()
-				if err := <-closed; err != nil {
-					t.Errorf("close: %v", err)
-				}
+				wantErr(t, <-closed, nil, "close")
 			} else {
 				cancel()
-				if err := <-closed; err == nil {
-					t.Error("Close did not say that it gave up")
-				}
+				fails(t, <-closed, "Close did not say that it gave up")
 				release()
 			}
 			if err := <-done; err != nil && KindOf(err) != Unavailable {

@@ -76,22 +76,19 @@ func TestCallersThatLeave(t *testing.T) {
 	var leave atomic.Value
 	st.end = func([]error) { leave.Load().(context.CancelFunc)() }
 	id := limited(t, 0, VerbLease)
-	for i := range 12 {
-		ctx, cancel := context.WithCancel(t.Context())
-		leave.Store(cancel)
-		if i > 9 {
-			ctx = t.Context()
-		}
-		var err error
-		if i%2 == 0 {
-			_, err = s.one(ctx, "n")
-		} else {
-			_, _, err = s.Leases.Acquire(ctx, id, "u", wire.Request{Label: "x", Attempt: rand.Text()})
-		}
-		if i > 9 {
-			noError(t, err)
+	one := func(ctx context.Context) error { return errOf(s.one(ctx, "n")) }
+	take := func(ctx context.Context) error {
+		_, _, err := s.Leases.Acquire(ctx, id, "u", wire.Request{Label: "x", Attempt: rand.Text()})
+		return err
+	}
+	for range 5 {
+		for _, do := range []func(context.Context) error{one, take} {
+			ctx, cancel := context.WithCancel(t.Context())
+			leave.Store(cancel)
+			_ = do(ctx)
 		}
 	}
+	noError(t, one(t.Context()), take(t.Context()))
 	if n, units := held(t, st, "n"), held(t, st, "u"); n != 16 || units != 1 {
 		t.Errorf("%d nodes and %d units are held", n, units)
 	}

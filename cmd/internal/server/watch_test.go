@@ -123,9 +123,7 @@ func TestWatchersEnd(t *testing.T) {
 		ctx := anyone(t.Context())
 		away := errors.New("away")
 		st.away = away
-		if err := s.Views.Watch(ctx, watchN, nothing); !errors.Is(err, away) {
-			t.Errorf("with the store away: %v", err)
-		}
+		wantErr(t, s.Views.Watch(ctx, watchN, nothing), away, "with the store away")
 		st.away = nil
 		err := s.Views.Watch(ctx, &pb.WatchLeasesRequest{Namespace: "nowhere"}, nothing)
 		if KindOf(err) != NoNamespace {
@@ -138,9 +136,7 @@ func TestWatchersEnd(t *testing.T) {
 			t.Errorf("beyond the limit: %v", err)
 		}
 		s.Ended(full)
-		if err := s.Views.Watch(ctx, watchN, ends); !errors.Is(err, enough) {
-			t.Errorf("afterwards: %v", err)
-		}
+		wantErr(t, s.Views.Watch(ctx, watchN, ends), enough, "afterwards")
 		id := limited(t, 0, VerbRead)
 		_, _, err = s.Leases.Acquire(ctx, Open().Anyone(), "n", wire.Request{Label: "x", Nodes: 256})
 		noError(t, err)
