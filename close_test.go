@@ -353,12 +353,8 @@ func TestOthersWaitOnForTheFence(t *testing.T) {
 		go next(early)
 		time.Sleep(500 * time.Millisecond)
 		go next(late)
-		if err := <-early; !errors.Is(err, ErrFenced) {
-			t.Errorf("who gives up: %v", err)
-		}
+		wantErr(t, <-early, ErrFenced, "who gives up")
 		f.set(Grant{Node: 1, From: now, Until: now + 90000}, nil)
-		if err := <-late; err != nil {
-			t.Errorf("who waits on: %v", err)
-		}
+		wantErr(t, <-late, nil, "who waits on")
 	})
 }

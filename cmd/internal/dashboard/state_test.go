@@ -203,11 +203,9 @@ func TestOutageBeganBeforeAnybodyLooked(t *testing.T) {
 func TestRowsOfAPageHaveRoom(t *testing.T) {
 	b := newBench(t)
 	p := client{sender: &sender{caller: &server.Caller{}}}
-	v := snapshot{
-		spaces: make([]spaceState, 2000), sequences: make([]sequenceState, 2000),
-		names:   &pb.ListNamespacesResponse{Namespaces: make([]*pb.Namespace, 3000)},
-		servers: &pb.ListServersResponse{Servers: make([]*pb.ServerInfo, 3000)},
-	}
+	v := snapshot{spaces: make([]spaceState, 2000), sequences: make([]sequenceState, 2000)}
+	v.names = &pb.ListNamespacesResponse{Namespaces: make([]*pb.Namespace, 3000)}
+	v.servers = &pb.ListServersResponse{Servers: make([]*pb.ServerInfo, 3000)}
 	others := &server.Caller{}
 	noError(t, b.service.Reserve(others, server.MostRoom-(10<<20)))
 	if b.d.reserveRows(&p, v) == nil {

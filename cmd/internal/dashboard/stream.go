@@ -120,11 +120,8 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 // page has, where they are more than before.
 func (d *Dashboard) reserveRows(p *client, v snapshot) error {
 	all := len(v.spaces) + len(v.sequences) + len(v.names.GetNamespaces()) + len(v.servers.GetServers())
-	rows := int64(all) * server.LeaseRoom / server.StreamRoom
+	rows := max(int64(all)*server.LeaseRoom/server.StreamRoom, p.reserved)
 	more := (rows - p.reserved) * server.StreamRoom
-	if more <= 0 {
-		return nil
-	}
 	p.reserved = rows
 	return d.cfg.Service.Reserve(p.caller, more)
 }

@@ -39,10 +39,8 @@ func (l *Lessor) leaseAhead() {
 	seen := l.unitCount
 	l.mu.RUnlock()
 	if err := l.leaseUnit(l.life, snowfence.NodeRange{}, seen); err != nil {
-		wait := time.NewTimer(lookEvery)
-		defer wait.Stop()
 		select {
-		case <-wait.C:
+		case <-time.After(lookEvery):
 		case <-l.life.Done():
 		}
 	}
@@ -97,9 +95,7 @@ func (l *Lessor) openUnit(ctx context.Context, within snowfence.NodeRange, seen 
 		if err = l.addUnit(sub, life); err != nil {
 			l.giveBack(sub.Lease())
 		}
-		return err
-	}
-	if anywhere {
+	} else if anywhere {
 		l.mu.Lock()
 		l.failure, l.until = err, time.Now().Add(failedFor)
 		l.mu.Unlock()

@@ -68,11 +68,10 @@ func (h *rest) next(e *exchange) error {
 	n, text := want.n, prefersText(r.Header) && !want.runs
 	o := server.Order{Namespace: e.subject(), Count: n, Tag: want.tag, Wrong: err}
 	if r.Method == http.MethodHead { // no client would see the IDs
-		if _, err := h.s.IDs.Admit(r.Context(), e.caller, o, n); err != nil {
-			return err
+		if _, err = h.s.IDs.Admit(r.Context(), e.caller, o, n); err == nil {
+			h.setHeaders(w, text)
 		}
-		h.setHeaders(w, text)
-		return nil
+		return err
 	}
 	buf := h.takeBuffer(n)
 	defer h.bufs.Put(buf)
@@ -182,11 +181,10 @@ func (h *rest) stream(e *exchange) error {
 	tag, err3 := tagParam(q)
 	o := server.Order{Namespace: e.subject(), Count: chunk, Tag: tag, Wrong: cmp.Or(err, err2, err3)}
 	if r.Method == http.MethodHead {
-		if _, err := h.s.IDs.Admit(r.Context(), e.caller, o, 0); err != nil {
-			return err
+		if _, err = h.s.IDs.Admit(r.Context(), e.caller, o, 0); err == nil {
+			h.setHeaders(w, true)
 		}
-		h.setHeaders(w, true)
-		return nil
+		return err
 	}
 	var b []byte
 	enc, started := idEncoder{form: form, text: true}, false

@@ -59,8 +59,7 @@ func TestKinds(t *testing.T) {
 	noError(t, create("narrow", "twitter", 30, 63))
 	low := snowfence.NodeRange{Until: 30}
 	_, badTicket := ReadTicket([]byte("{}"))
-	many := &scope.NamespaceOptions{Unit: 2 * maxNodes}
-	must(scope.Namespaces(st).Create(ctx, "wide", scheme(t, "time=41,node=12,seq=10"), many))
+	must(scope.Namespaces(st).Create(ctx, "wide", scheme(t, "time=41,node=12"), &scope.NamespaceOptions{Unit: 2048}))
 	wide, _, err := s.Leases.Acquire(ctx, Open().Anyone(), "wide", wire.Request{Label: "b", Node: new(int64)})
 	noError(t, errors.Join(err, errOf(ReadTicket(wide.Ticket)), renew(wide.Lease, "0123456789abcdef")))
 	_, badTime := ParseTime("yesterday")

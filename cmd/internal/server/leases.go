@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -44,7 +45,8 @@ func (s *Leases) Acquire(
 	if r.Nodes > maxNodes {
 		return Granted{}, nil, Errorf(Invalid, "%d nodes: ask for %d at most", r.Nodes, maxNodes)
 	}
-	if err := checkEarlier(r.Earlier); err != nil {
+	limit, err := id.nodeLimit()
+	if err = cmp.Or(checkEarlier(r.Earlier), err); err != nil {
 		return Granted{}, nil, err
 	}
 	// A client that takes a node from a living holder of another label
@@ -52,10 +54,6 @@ func (s *Leases) Acquire(
 	// caller's word, and readers of leases know the labels of others.
 	if id.May(VerbManage, namespace) != nil {
 		r.Guard, r.Label = r.Node != nil, id.labelOf(r.Label)
-	}
-	limit, err := id.nodeLimit()
-	if err != nil {
-		return Granted{}, nil, err
 	}
 	var full error // it has no room for more than an earlier attempt got
 	if limit > 0 {
@@ -112,10 +110,8 @@ func (s *Leases) acquireNode(ctx context.Context, namespace string, r wire.Reque
 		if r.Within != (snowfence.NodeRange{}) {
 			r.Within.Until = min(r.Within.Until, sp.Scheme().Nodes())
 		}
-		if g.Lease, err = sp.lessor.Acquire(ctx, namespace, r); err != nil {
-			return Granted{}, err
-		}
-		return g, nil
+		g.Lease, err = sp.lessor.Acquire(ctx, namespace, r)
+		return g, err
 	})
 }
 
@@ -137,11 +133,8 @@ func (s *Leases) NodesWith(ctx context.Context, namespace string, parts map[stri
 func (s *Leases) Renew(
 	ctx context.Context, id *Identity, l wire.Lease, attempt string, earlier ...string,
 ) (wire.Lease, *Space, error) {
-	if err := checkEarlier(earlier); err != nil {
-		return l, nil, err
-	}
 	limit, err := id.nodeLimit()
-	if err != nil {
+	if err = cmp.Or(checkEarlier(earlier), err); err != nil {
 		return l, nil, err
 	}
 	ctx, cancel := timeoutFor(ctx, l)

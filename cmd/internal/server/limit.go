@@ -164,11 +164,10 @@ func (s *Leases) checkLate(id *Identity, limit int, sp *Space, l wire.Lease, ear
 func (s *Leases) keepWithin(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64) error {
 	ctx, cancel := WithStoreTimeout(context.WithoutCancel(ctx))
 	defer cancel()
-	err := s.checkHeld(ctx, id, limit, sp, l)
-	if err == nil {
-		return nil
+	if err := s.checkHeld(ctx, id, limit, sp, l); err != nil {
+		return errors.Join(err, sp.lessor.Release(ctx, l.Ticket, used))
 	}
-	return errors.Join(err, sp.lessor.Release(ctx, l.Ticket, used))
+	return nil
 }
 
 // checkHeld returns why nodes that were just taken are too many. The

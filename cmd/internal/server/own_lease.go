@@ -45,14 +45,13 @@ func (own *OwnLease) Generator(ctx context.Context) (*snowfence.Generator, error
 
 // open begins the lease, unless that was done. The caller has openTurn.
 func (own *OwnLease) open(ctx context.Context) error {
-	if own.gen.Load() != nil {
-		return nil
-	}
 	now := own.core.now()
-	if own.space.stale.Load() {
+	switch {
+	case own.gen.Load() != nil:
+		return nil
+	case own.space.stale.Load():
 		return own.space.changedError()
-	}
-	if own.failure.err != nil && now.Before(own.failure.until) {
+	case own.failure.err != nil && now.Before(own.failure.until):
 		return own.failure.err
 	}
 	g, err := own.startGenerator(ctx)
