@@ -301,12 +301,7 @@ var says = tests.Says
 func errOf[T any](_ T, err error) error { return err }
 
 // wantErr reports an error of another kind.
-func wantErr(t testing.TB, err, kind error, format string, args ...any) {
-	t.Helper()
-	if !errors.Is(err, kind) {
-		t.Errorf(format+": %v, want %v", append(args, err, kind)...)
-	}
-}
+var wantErr = tests.WantErr
 
 // got returns the records of an answer that has to come.
 func got[T any](v T, _ store.Reply, err error) T { return must(v, err) }

@@ -128,9 +128,8 @@ func TestUnitsFollowDemand(t *testing.T) {
 		if n := r.units(); n != 1 || r.Held(nil) != 1 {
 			t.Errorf("%d units for %d nodes", n, r.Held(nil))
 		}
-		if _, err := r.Renew(t.Context(), all[1].Ticket, rand.Text(), nil); !errors.Is(err, store.ErrLost) {
-			t.Errorf("a node that was released: %v", err)
-		}
+		tests.WantErr(t, tests.ErrOf(r.Renew(t.Context(), all[1].Ticket, rand.Text(), nil)), store.ErrLost,
+			"a node that was released")
 		wantErr(t, r.Release(t.Context(), all[32].Ticket, 0), nil, "a release after the unit was given back")
 		time.Sleep(time.Second / 4) // between two looks
 		for range 2 {               // a repeated release frees no other node
@@ -225,9 +224,8 @@ func TestUnitsOfManyCallers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var left, all sync.WaitGroup
 		left.Go(func() {
-			if _, err := r.Acquire(ctx, "n", wire.Request{Attempt: rand.Text()}); !errors.Is(err, context.Canceled) {
-				t.Errorf("a caller who left: %v", err)
-			}
+			tests.WantErr(t, tests.ErrOf(r.Acquire(ctx, "n", wire.Request{Attempt: rand.Text()})), context.Canceled,
+				"a caller who left")
 		})
 		synctest.Wait()
 		for range 5 {
@@ -247,9 +245,8 @@ func TestUnitsOfManyCallers(t *testing.T) {
 		for slices.ContainsFunc(r.Units(), func(u lessor.Unit) bool { return u.Node == elsewhere.Within.From }) {
 			elsewhere.Within.From, elsewhere.Within.Until = elsewhere.Within.Until, elsewhere.Within.Until+8
 		}
-		if _, err := r.Acquire(t.Context(), "n", elsewhere); !errors.Is(err, lease.ErrTaken) {
-			t.Errorf("others than those that have room: %v", err)
-		}
+		tests.WantErr(t, tests.ErrOf(r.Acquire(t.Context(), "n", elsewhere)), lease.ErrTaken,
+			"others than those that have room")
 		opened("for others than those that have room", 2)
 		r.fail = errors.New("away")
 		for range 3 { // the first one asks ahead of demand
@@ -297,9 +294,7 @@ func TestUnitsThatCannotBeLeased(t *testing.T) {
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
-				if _, err := r.take("x"); !errors.Is(err, r.fail) {
-					t.Error(err)
-				}
+				tests.WantErr(t, tests.ErrOf(r.take("x")), r.fail, "")
 			})
 		}
 		all.Wait()
@@ -315,21 +310,16 @@ func TestUnitsThatCannotBeLeased(t *testing.T) {
 		for range 63 {
 			must(r.take("x"))
 		}
-		if _, err := r.take("x"); !errors.Is(err, lease.ErrTaken) {
-			t.Errorf("all nodes are held: %v", err)
-		}
+		tests.WantErr(t, tests.ErrOf(r.take("x")), lease.ErrTaken, "all nodes are held")
 		before := r.opened.Load()
 		time.Sleep(5 * time.Second)
 		if n := r.opened.Load() - before; n > 6 {
 			t.Errorf("asked for a unit %d times in 5 s", n)
 		}
 		q := wire.Request{Attempt: rand.Text(), Fingerprint: "another"}
-		if _, err := r.Acquire(t.Context(), "n", q); !errors.Is(err, lease.ErrMismatch) {
-			t.Errorf("of another layout: %v", err)
-		}
-		if _, err := r.Renew(t.Context(), wire.Ticket("{}"), rand.Text(), nil); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("no ticket: %v", err)
-		}
+		tests.WantErr(t, tests.ErrOf(r.Acquire(t.Context(), "n", q)), lease.ErrMismatch, "of another layout")
+		tests.WantErr(t, tests.ErrOf(r.Renew(t.Context(), wire.Ticket("{}"), rand.Text(), nil)), lease.ErrInvalid,
+			"no ticket")
 	})
 }
 
@@ -389,9 +379,7 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 		synctest.Wait()
 		taken := snowfence.NodeRange{From: a.Grant.Node, Until: a.Grant.Node + 1}
 		q := wire.Request{Attempt: rand.Text(), Within: taken}
-		if _, err := r.Acquire(t.Context(), "n", q); !errors.Is(err, snowfence.ErrFenced) {
-			t.Error(err)
-		}
+		tests.WantErr(t, tests.ErrOf(r.Acquire(t.Context(), "n", q)), snowfence.ErrFenced, "")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -425,24 +413,16 @@ func TestLessorsEnd(t *testing.T) {
 		a := must(r.take("x"))
 		other := lessor.New("other", 8, r.open, nil, func(error) {})
 		defer other.Close(t.Context())
-		if _, err := other.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, lease.ErrElsewhere) {
-			t.Error(err)
-		}
-		if err := other.Release(t.Context(), a.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
-			t.Error(err)
-		}
+		tests.WantErr(t, tests.ErrOf(other.Renew(t.Context(), a.Ticket, rand.Text(), nil)), lease.ErrElsewhere, "")
+		tests.WantErr(t, other.Release(t.Context(), a.Ticket, 0), lease.ErrElsewhere, "")
 		must(scope.Namespaces(r.st).Delete(t.Context(), "n"))
 		began := time.Now()
 		if err := <-r.ended; !errors.Is(err, lease.ErrNoNamespace) || time.Since(began) > 10*time.Second {
 			t.Errorf("the namespace is gone: %v after %v", err, time.Since(began))
 		}
-		if _, err := r.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, store.ErrLost) {
-			t.Error(err)
-		}
+		tests.WantErr(t, tests.ErrOf(r.Renew(t.Context(), a.Ticket, rand.Text(), nil)), store.ErrLost, "")
 		noError(t, r.Close(t.Context()))
-		if _, err := r.take("x"); !errors.Is(err, lease.ErrEnded) {
-			t.Error(err)
-		}
+		tests.WantErr(t, tests.ErrOf(r.take("x")), lease.ErrEnded, "")
 	})
 }
 
