@@ -14,10 +14,11 @@ import (
 
 // SQLite is the dialect of SQLite files, for any number of processes on one
 // machine. Any driver works. The store sets the file to WAL mode, and
-// connections that it writes with to synchronous=FULL. Open all others to
-// the file, in any program, with NORMAL or more: one with OFF may empty the
-// log without a sync, and a power failure then loses grants. Give the
-// *sql.DB a busy timeout.
+// connections that it writes with to synchronous=FULL and fullfsync, which
+// macOS needs: so set both for a [SequenceTx]. Open all others to the file,
+// in any program, with NORMAL or more: one with OFF may empty the log
+// without a sync, and a power failure then loses grants. Give the *sql.DB a
+// busy timeout.
 //
 // The file must be on a local file system, because locks and shared memory
 // do not work on network ones. It must have one name: hard links and

@@ -73,13 +73,13 @@ func playElsewhere(s *scene) {
 	had, fails := s.judge.countAcquisitions(), [...]*failure{elsewhere, invalid}
 	s.on(func(c *call) answer {
 		n := s.judge.countAcquisitions() - had
-		if c.renew == nil || n == len(fails) {
+		if c.renew == nil || n >= len(fails) {
 			return answer{}
 		}
 		return answer{unreached: true, fail: fails[n]}
 	})
 	s.nextUntil("an ID of the third node, and a renewal of that", func() bool {
-		return s.judge.countAcquisitions() == had+len(fails) && s.usesRenewal()
+		return s.judge.countAcquisitions() >= had+len(fails) && s.usesRenewal()
 	})
 }
 

@@ -128,7 +128,7 @@ func TestUnitsFollowDemand(t *testing.T) {
 		if n := r.units(); n != 1 || r.Held(nil) != 1 {
 			t.Errorf("%d units for %d nodes", n, r.Held(nil))
 		}
-		tests.WantErr(t, tests.ErrOf(r.Renew(t.Context(), all[1].Ticket, rand.Text(), nil)), store.ErrLost,
+		wantErr(t, tests.ErrOf(r.Renew(t.Context(), all[1].Ticket, rand.Text(), nil)), store.ErrLost,
 			"a node that was released")
 		wantErr(t, r.Release(t.Context(), all[32].Ticket, 0), nil, "a release after the unit was given back")
 		time.Sleep(time.Second / 4) // between two looks
@@ -224,7 +224,7 @@ func TestUnitsOfManyCallers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var left, all sync.WaitGroup
 		left.Go(func() {
-			tests.WantErr(t, tests.ErrOf(r.Acquire(ctx, "n", wire.Request{Attempt: rand.Text()})), context.Canceled,
+			wantErr(t, tests.ErrOf(r.Acquire(ctx, "n", wire.Request{Attempt: rand.Text()})), context.Canceled,
 				"a caller who left")
 		})
 		synctest.Wait()
@@ -245,7 +245,7 @@ func TestUnitsOfManyCallers(t *testing.T) {
 		for slices.ContainsFunc(r.Units(), func(u lessor.Unit) bool { return u.Node == elsewhere.Within.From }) {
 			elsewhere.Within.From, elsewhere.Within.Until = elsewhere.Within.Until, elsewhere.Within.Until+8
 		}
-		tests.WantErr(t, tests.ErrOf(r.Acquire(t.Context(), "n", elsewhere)), lease.ErrTaken,
+		wantErr(t, tests.ErrOf(r.Acquire(t.Context(), "n", elsewhere)), lease.ErrTaken,
 			"others than those that have room")
 		opened("for others than those that have room", 2)
 		r.fail = errors.New("away")
@@ -294,7 +294,7 @@ func TestUnitsThatCannotBeLeased(t *testing.T) {
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
-				tests.WantErr(t, tests.ErrOf(r.take("x")), r.fail, "")
+				wantErr(t, tests.ErrOf(r.take("x")), r.fail, "")
 			})
 		}
 		all.Wait()
@@ -310,15 +310,15 @@ func TestUnitsThatCannotBeLeased(t *testing.T) {
 		for range 63 {
 			must(r.take("x"))
 		}
-		tests.WantErr(t, tests.ErrOf(r.take("x")), lease.ErrTaken, "all nodes are held")
+		wantErr(t, tests.ErrOf(r.take("x")), lease.ErrTaken, "all nodes are held")
 		before := r.opened.Load()
 		time.Sleep(5 * time.Second)
 		if n := r.opened.Load() - before; n > 6 {
 			t.Errorf("asked for a unit %d times in 5 s", n)
 		}
 		q := wire.Request{Attempt: rand.Text(), Fingerprint: "another"}
-		tests.WantErr(t, tests.ErrOf(r.Acquire(t.Context(), "n", q)), lease.ErrMismatch, "of another layout")
-		tests.WantErr(t, tests.ErrOf(r.Renew(t.Context(), wire.Ticket("{}"), rand.Text(), nil)), lease.ErrInvalid,
+		wantErr(t, tests.ErrOf(r.Acquire(t.Context(), "n", q)), lease.ErrMismatch, "of another layout")
+		wantErr(t, tests.ErrOf(r.Renew(t.Context(), wire.Ticket("{}"), rand.Text(), nil)), lease.ErrInvalid,
 			"no ticket")
 	})
 }
@@ -379,7 +379,7 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 		synctest.Wait()
 		taken := snowfence.NodeRange{From: a.Grant.Node, Until: a.Grant.Node + 1}
 		q := wire.Request{Attempt: rand.Text(), Within: taken}
-		tests.WantErr(t, tests.ErrOf(r.Acquire(t.Context(), "n", q)), snowfence.ErrFenced, "")
+		wantErr(t, tests.ErrOf(r.Acquire(t.Context(), "n", q)), snowfence.ErrFenced, "")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -413,16 +413,16 @@ func TestLessorsEnd(t *testing.T) {
 		a := must(r.take("x"))
 		other := lessor.New("other", 8, r.open, nil, func(error) {})
 		defer other.Close(t.Context())
-		tests.WantErr(t, tests.ErrOf(other.Renew(t.Context(), a.Ticket, rand.Text(), nil)), lease.ErrElsewhere, "")
-		tests.WantErr(t, other.Release(t.Context(), a.Ticket, 0), lease.ErrElsewhere, "")
+		wantErr(t, tests.ErrOf(other.Renew(t.Context(), a.Ticket, rand.Text(), nil)), lease.ErrElsewhere, "")
+		wantErr(t, other.Release(t.Context(), a.Ticket, 0), lease.ErrElsewhere, "")
 		must(scope.Namespaces(r.st).Delete(t.Context(), "n"))
 		began := time.Now()
 		if err := <-r.ended; !errors.Is(err, lease.ErrNoNamespace) || time.Since(began) > 10*time.Second {
 			t.Errorf("the namespace is gone: %v after %v", err, time.Since(began))
 		}
-		tests.WantErr(t, tests.ErrOf(r.Renew(t.Context(), a.Ticket, rand.Text(), nil)), store.ErrLost, "")
+		wantErr(t, tests.ErrOf(r.Renew(t.Context(), a.Ticket, rand.Text(), nil)), store.ErrLost, "")
 		noError(t, r.Close(t.Context()))
-		tests.WantErr(t, tests.ErrOf(r.take("x")), lease.ErrEnded, "")
+		wantErr(t, tests.ErrOf(r.take("x")), lease.ErrEnded, "")
 	})
 }
 
@@ -432,16 +432,17 @@ func TestUnitThatComesTooLate(t *testing.T) {
 		r := newRig(t, 8)
 		r.slow = make(chan struct{})
 		told := make(chan error)
-		go func() {
-			_, err := r.take("x")
-			told <- err
-		}()
+		for range 3 {
+			go func() { told <- tests.ErrOf(r.take("x")) }()
+		}
 		synctest.Wait()
 		time.AfterFunc(time.Second, func() { close(r.slow) })
 		noError(t, r.Close(t.Context()))
-		wantErr(t, <-told, lease.ErrEnded, "the caller who waited for it")
-		if n := r.units(); n != 0 {
-			t.Errorf("%d units are held by a lessor that has ended", n)
+		for range 3 {
+			wantErr(t, <-told, lease.ErrEnded, "a caller who waited for it")
+		}
+		if n, opened := r.units(), r.opened.Load(); n != 0 || opened != 1 {
+			t.Errorf("%d of %d units are held by a lessor that has ended", n, opened)
 		}
 	})
 }

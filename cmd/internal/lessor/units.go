@@ -80,10 +80,12 @@ func (l *Lessor) leaseUnit(ctx context.Context, within snowfence.NodeRange, seen
 // not seen.
 func (l *Lessor) openUnit(ctx context.Context, within snowfence.NodeRange, seen int) error {
 	l.mu.RLock()
-	opened, failed, until := l.unitCount, l.failure, l.until
+	opened, failed, until, ended := l.unitCount, l.failure, l.until, l.ended
 	l.mu.RUnlock()
 	anywhere := within == snowfence.NodeRange{}
 	switch {
+	case ended:
+		return errEnded
 	case opened != seen:
 		return nil
 	case anywhere && time.Now().Before(until):

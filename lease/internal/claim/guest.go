@@ -138,7 +138,8 @@ func (c *guestClaim) GiveBack(ctx context.Context, o *Owed) error {
 		used = o.Used
 	}
 	err := c.server.Release(ctx, c.ticket, used)
-	if err != nil && !errors.Is(err, fault.ErrNoNamespace) && !errors.Is(err, fault.ErrElsewhere) {
+	if err != nil && !errors.Is(err, fault.ErrNoNamespace) && !errors.Is(err, fault.ErrElsewhere) &&
+		!errors.Is(err, store.ErrLost) && !errors.Is(err, fault.ErrInvalid) {
 		return fmt.Errorf("lease: giving node %d of namespace %q back: %w", c.grant.Node, c.Name, err)
 	}
 	if used >= 0 {

@@ -51,15 +51,13 @@ func (c *guestClaim) request(ctx context.Context) (none snowfence.Grant, err err
 	r := wire.Request{
 		TTL: c.asked, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
 		Attempt: c.World.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.lastGrant.Until > 0,
-		Fingerprint: c.Scheme.Fingerprint(),
+		Fingerprint: c.Scheme.Fingerprint(), Prefer: c.near,
 	}
 	if c.Scheme.Layout().Bits(snowfence.FieldKey) > 0 {
 		r.Keys = c.Scheme.KeyIDs()
 	}
 	if c.lastGrant.Until > 0 {
 		r.Prefer = &c.lastGrant.Node
-	} else {
-		r.Prefer = c.near
 	}
 	node := int64(-1)
 	if c.Node != nil {
@@ -76,6 +74,9 @@ func (c *guestClaim) request(ctx context.Context) (none snowfence.Grant, err err
 		if definite(err) {
 			c.earlier = nil
 			c.kept.Store(nil)
+		}
+		if errors.Is(err, fault.ErrInvalid) && c.lastGrant.Until > 0 {
+			c.asked = 0 // the namespace may allow less now
 		}
 		return none, err
 	}

@@ -78,6 +78,9 @@ func (c *storeClaim) loseHold(instead []store.Record, cause error) error {
 // loseIfGone returns the error of a read of the namespace. If that is gone,
 // and not deleted, the store lost it, and the hold with it.
 func (c *storeClaim) loseIfGone(err error) error {
+	if errors.Is(err, store.ErrMoved) {
+		c.held = nil // a move copies no later write
+	}
 	if !errors.Is(err, fault.ErrNoNamespace) || errors.Is(err, fault.ErrDeleted) {
 		return err
 	}

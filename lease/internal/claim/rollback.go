@@ -142,9 +142,10 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 			if same { // perhaps with more sources
 				was = id
 			}
-			if id, err = c.changeIdentity(ctx, was); err != nil {
+			if err = c.changeIdentity(ctx, was); err != nil {
 				return err
 			}
+			id = c.last.Identity
 		}
 		c.MaxSkew = min(c.MaxSkew, ns.MaxSkew) // it may have been lowered
 		now, err := c.clock(ctx)               // a wrong clock must not move everybody's floor
@@ -175,20 +176,18 @@ func (c *storeClaim) tellLoss(ctx context.Context, ns scope.Namespace) error {
 	if !c.lossProven {
 		return nil
 	}
-	_, err := c.changeIdentity(ctx, was)
-	return err
+	return c.changeIdentity(ctx, was)
 }
 
-// changeIdentity gives a store that lost writes another identity, and
-// returns it. Holders of other namespaces see it at their next renewal. All
-// holders that saw the loss name the identity of before, so it changes
-// once.
-func (c *storeClaim) changeIdentity(ctx context.Context, was string) (id string, err error) {
+// changeIdentity gives a store that lost writes another identity. Holders
+// of other namespaces see it at their next renewal. All holders that saw
+// the loss name the identity of before, so it changes once.
+func (c *storeClaim) changeIdentity(ctx context.Context, was string) error {
 	if err := c.st.Suspect(ctx, was); err != nil {
-		return "", fmt.Errorf("lease: giving the store another identity: %w", err)
+		return fmt.Errorf("lease: giving the store another identity: %w", err)
 	}
 	if _, err := c.ask(ctx); err != nil { // the answer of before is old
-		return "", fmt.Errorf("lease: reading the store's identity: %w", err)
+		return fmt.Errorf("lease: reading the store's identity: %w", err)
 	}
-	return c.last.Identity, nil
+	return nil
 }

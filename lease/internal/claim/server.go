@@ -33,10 +33,8 @@ func Serve(
 
 // Acquire implements [wire.Server].
 func (v server) Acquire(ctx context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
-	if r.Attempt != "" {
-		if err := CheckAttempt(r.Attempt); err != nil {
-			return none, err
-		}
+	if err := CheckAttempt(r.Attempt); err != nil && r.Attempt != "" {
+		return none, err
 	}
 	n := v.settings
 	n.TTL, n.Node, n.Guard, n.Within, n.Nodes, n.Label = r.TTL, r.Node, r.Guard, r.Within, r.Nodes, r.Label
@@ -110,11 +108,10 @@ func (v server) Release(ctx context.Context, b wire.Ticket, used int64) error {
 	} else if err != nil {
 		return err
 	}
-	var sealed *Owed
-	if used >= 0 {
-		sealed = &Owed{t.Node, c.held.from, used}
+	if used < 0 {
+		return c.GiveBack(ctx, nil)
 	}
-	return c.GiveBack(ctx, sealed)
+	return c.GiveBack(ctx, &Owed{t.Node, c.held.from, used})
 }
 
 // claim returns a claim that no goroutine keeps. end ends it.

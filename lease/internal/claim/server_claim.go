@@ -66,7 +66,7 @@ func Suits(namespace string, keys []string, s *snowfence.Scheme, r wire.Request)
 // at all nodes, which is rare. It uses them only after one more write, with
 // another attempt: so a copy of the holder finds nothing.
 func (c *storeClaim) adoptAttempt(ctx context.Context, ns scope.Namespace, earlier []string) error {
-	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, copyUses: true}
+	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, floor: ns.Floor, copyUses: true}
 	nodes := snowfence.NodeRange{From: 0, Until: c.Scheme.Nodes()}
 	blocks := map[string][]store.Record{} // by their nonce
 	for r, err := range store.Records(ctx, c.st, c.Name, nodes) {
@@ -89,7 +89,6 @@ func (c *storeClaim) adoptAttempt(ctx context.Context, ns scope.Namespace, earli
 		h.from = max(h.from, r.From, from)
 	}
 	if h.records != nil {
-		h.floor = ns.Floor
 		c.held = h
 	}
 	return nil

@@ -2,6 +2,7 @@ package namespaces
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ by password_file=PATH.`,
 			return err
 		}
 		e.Hide = func(text string) string { return from.Hide(to.Hide(text)) }
+		e.Advice = func(err error) string { return cmp.Or(to.PermissionAdvice(err), from.PermissionAdvice(err)) }
 		if from.Name == to.Name {
 			return errors.Join(command.Usagef("FROM and TO are one store: name another one after FROM"), from.Close())
 		}
