@@ -68,6 +68,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,10 +121,7 @@ type Store struct {
 // New returns a store over a client, which you close after all leases. It
 // does no I/O: errors of the cluster show at the first use.
 func New(c *clientv3.Client, o *Options) (*Store, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, &Options{})
 	switch {
 	case c == nil:
 		return nil, errors.New("etcdstore: the client is nil")

@@ -324,9 +324,7 @@ func TestCloseLetsGoOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &keptOpen{store.NewMemory(), make(chan struct{})}
 		l := open(t, st, thousand(t), lease.Options{})
-		if err := l.Close(); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the store was still in use: %v", err)
-		}
+		wantErr(t, l.Close(), context.DeadlineExceeded, "the store was still in use")
 		close(st.free)
 		noError(t, l.Shutdown(t.Context()))
 		<-l.Done()

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,7 @@ const DefaultNamespace = "default"
 // It returns the errors of [Open]. If the namespace has another layout than
 // Options.Layout, the error is [ErrMismatch].
 func Generator(ctx context.Context, st store.Store, o *Options) (*snowfence.Generator, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, &Options{})
 	if opts.Namespace == "" {
 		opts.Namespace = DefaultNamespace
 	}

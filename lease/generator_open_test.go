@@ -112,9 +112,7 @@ func TestGeneratorEncrypted(t *testing.T) {
 		o.Secrets = []*snowfence.Secret{snowfence.GenerateSecret()}
 		noError(t, opened(t, st, &o))
 		other := lease.Options{Namespace: "users", Secrets: []*snowfence.Secret{snowfence.GenerateSecret()}}
-		if err := opened(t, st, &other); !errors.Is(err, lease.ErrMismatch) {
-			t.Errorf("with another secret: %v", err)
-		}
+		wantErr(t, opened(t, st, &other), lease.ErrMismatch, "with another secret")
 	})
 }
 

@@ -194,9 +194,7 @@ func TestSkewAfterStepBack(t *testing.T) {
 		}
 		step(10 * time.Second)
 		time.Sleep(ttl)
-		if err := l.Status().Trouble; !errors.Is(err, lease.ErrSkew) {
-			t.Errorf("20 s ahead: %v", err)
-		}
+		wantErr(t, l.Status().Trouble, lease.ErrSkew, "20 s ahead")
 	})
 }
 

@@ -88,10 +88,7 @@ type seen struct {
 // New returns a store over c, which you close after all leases. It does no
 // I/O: errors of the server show at the first use.
 func New(c rueidis.Client, o *Options) (*Store, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, &Options{})
 	opts.Prefix, opts.Timeout = cmp.Or(opts.Prefix, "snowfence"), cmp.Or(opts.Timeout, time.Second)
 	opts.Logger = cmp.Or(opts.Logger, store.Warnings(slog.Default()))
 	switch {

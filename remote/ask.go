@@ -76,7 +76,8 @@ func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer)
 				c.good.Store(int64(a.server))
 				return a.out, nil
 			}
-			if !isAway(a.err) && !errors.Is(a.err, snowfence.ErrExhausted) || ctx.Err() != nil {
+			more := isAway(a.err) || errors.Is(a.err, snowfence.ErrExhausted) || errors.Is(a.err, lease.ErrTaken)
+			if !more || ctx.Err() != nil {
 				return out, a.err
 			}
 			away = append(away, a.err)
@@ -97,7 +98,7 @@ func askOnce[T any](
 ) (T, error) {
 	n := c.good.Load()
 	out, err := call(ctx, c, c.servers[n], records, do)
-	if err != nil && isAway(err) {
+	if err != nil && (isAway(err) || errors.Is(err, lease.ErrTaken)) { // others have nodes of their own
 		c.moveOn(c.servers[n])
 	}
 	return out, err

@@ -50,8 +50,9 @@ type Options struct {
 	TLS *tls.Config
 
 	// Timeout limits a request to one server; 0 means 5 s. A request for
-	// many leases gets a millisecond more for each. Use a longer one in a
-	// process that gets little processor time.
+	// many leases gets a millisecond more for each. Keep it below a third
+	// of their ttl: then a server that hangs ends none. Use a longer one in
+	// a process that gets little processor time.
 	Timeout time.Duration
 }
 
@@ -79,10 +80,7 @@ type peer struct {
 // proxy in between has to pass HTTP/2 on. It does no I/O: errors of a
 // server show at the first request.
 func Dial(addresses []string, o *Options) (*Client, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, &Options{})
 	switch {
 	case len(addresses) == 0:
 		return nil, errors.New("remote: no server is named: give at least one address, as in http://127.0.0.1:8080")

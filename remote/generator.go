@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -15,10 +16,7 @@ import (
 // "default", and a token with the verb manage creates others. If secrets
 // are missing, Open asks the server for them. Nil options use the defaults.
 func (c *Client) Open(ctx context.Context, o *lease.Options) (*snowfence.Generator, error) {
-	var opts lease.Options
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, &lease.Options{})
 	if opts.Namespace == "" {
 		opts.Namespace = lease.DefaultNamespace
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"connectrpc.com/connect"
@@ -28,6 +29,7 @@ type tickets struct {
 
 // renewal is a call of Renew.
 type renewal struct {
+	ctx  context.Context // of the caller
 	req  *pb.RenewRequest
 	done chan struct{}
 	out  wire.Lease // valid when done
@@ -67,8 +69,7 @@ func (s *tickets) Acquire(ctx context.Context, namespace string, r wire.Request)
 // way share a request.
 func (s *tickets) Renew(ctx context.Context, ticket wire.Ticket, attempt string, earlier []string) (wire.Lease, error) {
 	r := &renewal{
-		req:  &pb.RenewRequest{Ticket: ticket, Attempt: attempt, Earlier: earlier},
-		done: make(chan struct{}),
+		ctx: ctx, req: &pb.RenewRequest{Ticket: ticket, Attempt: attempt, Earlier: earlier}, done: make(chan struct{}),
 	}
 	s.mu.Lock()
 	s.queue = append(s.queue, r)
@@ -90,6 +91,7 @@ func (s *tickets) Renew(ctx context.Context, ticket wire.Ticket, attempt string,
 func (s *tickets) renewAll() {
 	for {
 		s.mu.Lock()
+		s.queue = slices.DeleteFunc(s.queue, func(r *renewal) bool { return r.ctx.Err() != nil }) // nobody waits
 		n := min(len(s.queue), together)
 		batch := s.queue[:n:n]
 		s.queue = s.queue[n:]

@@ -76,10 +76,7 @@ type pendingRequest struct {
 // defaults. It sends no request before the first ID. The token needs the
 // verb ids.
 func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
-	var opts SourceOptions
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, &SourceOptions{})
 	switch {
 	case opts.Batch < 0 || opts.Batch > 1_000_000:
 		return nil, fmt.Errorf("remote: SourceOptions.Batch is %d; it must be at most 1,000,000", opts.Batch)
@@ -162,9 +159,10 @@ func (s *Source) askServer() *pendingRequest {
 	s.request = pending
 	n, copied := s.size, s.machine() // before a server makes them
 	go func() {
-		res, err := race(s.life, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
-			return p.ids.Next(ctx, connect.NewRequest(&pb.NextRequest{Namespace: s.namespace, Count: uint32(n)}))
-		})
+		res, err := s.ask(n)
+		for ; n > 1 && connect.CodeOf(err) == connect.CodeResourceExhausted; n /= 2 {
+			res, err = s.ask(n / 2) // perhaps so many may not be had at once
+		}
 		if err == nil && len(res.Msg.Ids) == 0 {
 			err = fmt.Errorf("remote: the server gave no IDs")
 		}
@@ -174,7 +172,9 @@ func (s *Source) askServer() *pendingRequest {
 			err = fmt.Errorf("remote: the source of namespace %q: %w", s.namespace, snowfence.ErrClosed)
 		}
 		s.request, pending.err = nil, err
-		if err == nil {
+		if s.size = min(s.size, n); err != nil {
+			s.size = max(n/2, 1) // perhaps so many take too long
+		} else {
 			s.next = stock{make([]snowfence.ID, len(res.Msg.Ids)), time.Now(), copied}
 			for i, id := range res.Msg.Ids {
 				s.next.ids[i] = snowfence.ID(id)
@@ -183,6 +183,13 @@ func (s *Source) askServer() *pendingRequest {
 		close(pending.done)
 	}()
 	return pending
+}
+
+// ask asks for n IDs.
+func (s *Source) ask(n int) (*connect.Response[pb.NextResponse], error) {
+	return race(s.life, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
+		return p.ids.Next(ctx, connect.NewRequest(&pb.NextRequest{Namespace: s.namespace, Count: uint32(n)}))
+	})
 }
 
 // Close ends the source at once: IDs in hand are lost, and Next fails. The

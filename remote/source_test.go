@@ -97,3 +97,14 @@ func TestAgeOfAStock(t *testing.T) {
 		}
 	}
 }
+
+// A renewal is not sent when its caller has gone.
+func TestRenewalThatNobodyAwaits(t *testing.T) {
+	s := &tickets{under: atOnce} // without a server
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Renew(ctx, nil, "", nil); err == nil {
+		t.Error("it is renewed")
+	}
+	s.renewAll()
+}

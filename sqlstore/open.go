@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -21,10 +22,7 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, o *lease.Options) (*snowfe
 	if err != nil {
 		return nil, err
 	}
-	var opts lease.Options
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, &lease.Options{})
 	opts.Create = opts.Create || d.embedded
 	return lease.Generator(ctx, st, &opts)
 }

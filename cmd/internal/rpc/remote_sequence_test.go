@@ -256,10 +256,12 @@ func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 	w.as(server.Token{Rate: 1e6, Burst: 20})
 	c := must(remote.Dial([]string{w.url}, nil))
 	defer c.Close()
-	s := must(c.Sequence(t.Context(), "orders"))
+	s, ids := must(c.Sequence(t.Context(), "orders")), must(c.Source("default", nil))
 	defer s.Close()
+	defer ids.Close()
 	last := int64(0)
 	for range 2000 {
+		must(ids.Next(t.Context()))
 		n, err := s.Next(t.Context())
 		if err != nil || n <= last {
 			t.Fatalf("%d after %d: %v", n, last, err)

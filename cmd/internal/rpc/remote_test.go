@@ -88,7 +88,7 @@ func memory(t testing.TB) *store.Memory {
 }
 
 // What answers at an address and is no server of ours, such as a proxy, is
-// passed by.
+// passed by, and so is a server that has no node.
 func TestRemotePassesByStrangers(t *testing.T) {
 	var hosts []*host
 	for _, body := range []string{"<html>", `{"message":"no route"}`} {
@@ -102,12 +102,13 @@ func TestRemotePassesByStrangers(t *testing.T) {
 		hosts = append(hosts, &host{Server: stranger})
 	}
 	st := store.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err == nil {
-		_, err = scope.Namespaces(st).Create(t.Context(), "default", s, nil)
-	}
-	noError(t, err)
+	s := must(snowfence.NewScheme(snowfence.MustLayout("twitter")))
+	one := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{From: 5, Until: 6}}
+	must(scope.Namespaces(st).Create(t.Context(), "default", s, one))
 	ours := serve(t, st, server.Options{})
+	for _, c := range []*remote.Client{client(t, ours), client(t, serve(t, st, server.Options{}), ours)} {
+		must(must(c.Source("default", nil)).Next(t.Context()))
+	}
 	must(client(t, append(hosts, ours)...).Scheme(t.Context(), "default"))
 	secure := httptest.NewTLSServer(ours.Config.Handler) // with HTTP/1.1 alone, as a proxy may have
 	defer secure.Close()

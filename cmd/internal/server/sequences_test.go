@@ -292,9 +292,7 @@ func TestManySequences(t *testing.T) {
 		time.Sleep(unusedAfter - 2*time.Second)
 		s.takes(t, "s3", 1, 1)
 		synctest.Wait()
-		if _, err := old.Take(t.Context(), 0, 1); !errors.Is(err, sequence.ErrClosed) {
-			t.Error(err)
-		}
+		wantErr(t, errOf(old.Take(t.Context(), 0, 1)), sequence.ErrClosed, "")
 		s.lastIs(t, "s2", 1, true)
 		time.Sleep(2 * time.Second)
 		s.takes(t, "s0", 1, 2) // it gave back the rest; now s1 makes room
