@@ -68,12 +68,10 @@ func TestSourceOfACopiedMachine(t *testing.T) {
 			}
 		}
 		for range 100 {
+			before := resumed.Load() // an answer in the background may raise it
 			id, err := s.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m := machines[id].Load(); m != resumed.Load() {
-				t.Errorf("%d: ID %d is of machine %d, and this is %d", at, id, m, resumed.Load())
+			if m := machines[id].Load(); err != nil || m < before || at >= 10 && m != resumed.Load() {
+				t.Fatalf("%d: ID %d is of machine %d, and this is %d: %v", at, id, m, resumed.Load(), err)
 			}
 		}
 		if resumed.Load() != 1 {
