@@ -413,10 +413,8 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%d: %+v, %v", id, p, err)
 		}
 	}
-	keyed := func() error {
-		_, err := l.OpenStatic("key=3,time=40,node=10,seq=10,cipher=ff1", 3, "secret-file="+path)
-		return err
-	}
+	const layout = "key=3,time=40,node=10,seq=10,cipher=ff1"
+	keyed := func() error { return tests.ErrOf(l.OpenStatic(layout, 3, "secret-file="+path)) }
 	noError(t, keyed())
 	secret = snowfence.GenerateSecret()
 	noError(t, os.WriteFile(path, secret.AppendSecret(nil), 0o600))
