@@ -3,6 +3,7 @@
 package redis
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -117,7 +118,11 @@ func TestLostReply(t *testing.T) {
 		t.Run(fmt.Sprint("dedicated ", o != nil), func(t *testing.T) {
 			r.Do(t, "FLUSHALL")
 			var lose atomic.Bool
-			way := relay.Start(t, r.Address(), nil, func(_ *relay.Conn, reply []byte) []byte {
+			one, two := record(1, 1), record(1, 2)
+			way := relay.Start(t, r.Address(), func(_ *relay.Conn, request []byte) []byte {
+				lose.Store(bytes.Contains(request, []byte(two.Nonce))) // a reply of before is let through
+				return request
+			}, func(_ *relay.Conn, reply []byte) []byte {
 				if lose.Swap(false) {
 					return nil
 				}
@@ -126,9 +131,7 @@ func TestLostReply(t *testing.T) {
 			st := newStore(t, client(t, rueidis.ClientOption{
 				InitAddress: []string{way.Address}, ForceSingleClient: true,
 			}), o)
-			one, two := record(1, 1), record(1, 2)
 			kinds.Put(t, st, store.Write{New: one})
-			lose.Store(true)
 			if _, err := store.Put(short(t), st, store.Write{Old: one.Nonce, New: two}); known(err) {
 				t.Errorf("a swap without an answer: %v", err)
 			}
