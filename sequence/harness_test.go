@@ -85,11 +85,14 @@ func (s *shaky) Heads(ctx context.Context) ([]store.Record, store.Reply, error) 
 	return rs, s.named(reply), err
 }
 
-// named is a reply with the identity that the store became.
+// named is a reply with the identity that the store became. "nobody" has
+// none.
 func (s *shaky) named(r store.Reply) store.Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.Identity = cmp.Or(s.id, r.Identity)
+	if r.Identity = cmp.Or(s.id, r.Identity); s.id == "nobody" {
+		r.Identity = ""
+	}
 	return r
 }
 

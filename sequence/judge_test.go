@@ -123,6 +123,16 @@ func TestReadRecordProvesNoLoss(t *testing.T) {
 	}
 }
 
+// A store that has neither an identity nor a clock is believed.
+func TestStoreWithoutIdentity(t *testing.T) {
+	st := newShaky()
+	st.become("nobody")
+	create(t, st, Definition{Mode: Strict})
+	s := open(t, st, nil)
+	confirm(t, st, Confirmation{Floor: new(int64(5))})
+	expect(t, s, 5)
+}
+
 // Nor does a read that failed, or found the sequence to be elsewhere.
 func TestFailedReadProvesNoLoss(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})

@@ -132,9 +132,7 @@ func TestPastTimes(t *testing.T) {
 			t.Errorf("an ID of %v for %v", parts.Time, at)
 		}
 	}
-	if _, err := backfill.Open(p.ctx, nil, "n", p.s, 0); err == nil {
-		t.Error("no store")
-	}
+	tests.Fails(t, errOf(backfill.Open(p.ctx, nil, "n", p.s, 0)), "no store")
 	wantErr(t, errOf(backfill.Open(p.ctx, p.st, "no", p.s, 0)), lease.ErrNoNamespace, "no namespace")
 	if ids, err := b.NewAt(p.ctx); err != nil || len(ids) != 0 {
 		t.Errorf("no time: %v, %v", ids, err)
@@ -465,12 +463,8 @@ func TestPastIsNoNode(t *testing.T) {
 		if !slices.Contains([]int64{-1<<48 - hour, -1<<48 - 1023<<24 - hour}, r.Node) {
 			t.Errorf("record %d", r.Node)
 		}
-		if _, err := scope.Namespaces(p.st).Release(p.ctx, "n", r.Node); err == nil {
-			t.Error("a count was released")
-		}
-		if _, err := scope.Namespaces(p.st).Veto(p.ctx, "n", r.Node, "no"); err == nil {
-			t.Error("a count got a veto")
-		}
+		tests.Fails(t, errOf(scope.Namespaces(p.st).Release(p.ctx, "n", r.Node)), "a count was released")
+		tests.Fails(t, errOf(scope.Namespaces(p.st).Veto(p.ctx, "n", r.Node, "no")), "a count got a veto")
 	}
 }
 

@@ -33,9 +33,10 @@ import (
 // because those stand in records of the old unit.
 //
 // With fewer nodes, all holders lose their grants, and get new ones on the
-// nodes that are left. Use a number by hand only after the longest ttl plus
-// twice the skew. With more nodes, leases go on: this is the last step from
-// numbers given by hand to leased ones ([NamespaceOptions].Unused).
+// nodes that are left. Use a freed number by hand only after the longest
+// ttl plus twice the skew. With more nodes, leases go on: this is the last
+// step from numbers given by hand to leased ones
+// ([NamespaceOptions].Unused).
 func (op Operator) Change(
 	ctx context.Context, name string, s *snowfence.Scheme, o *NamespaceOptions,
 ) (Namespace, error) {

@@ -119,9 +119,8 @@ func TestHTTP2AnswersKeepTheirRoom(t *testing.T) {
 		t.Errorf("refused by %s, %v", res.Status, res.Header)
 	}
 	p.refused.Store(mostRefused)
-	if _, err := (&http.Client{Transport: tr}).Get("http://" + p.HTTP + "/v1/default"); err == nil {
-		t.Error("more refusals wait than may")
-	}
+	client := http.Client{Transport: tr}
+	fails(t, errOf(client.Get("http://"+p.HTTP+"/v1/default")), "more refusals wait than may")
 }
 
 // The requests of all tokens over one connection took the share of the

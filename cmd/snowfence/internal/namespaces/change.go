@@ -38,11 +38,11 @@ the larger ttl plus twice the skew.
 
 With another --unit, all leases end, as with another layout: start their programs again.
 
-With fewer nodes, holders of the others lose their leases: use such a number by hand only after
-the longest ttl plus twice the skew. More of them are numbers that you gave to programs by hand.
-Stop these programs first, and say with --unused up to when they made IDs: 0s is now. Leases that
-are held go on, and new ones make only IDs of a later time. So set --unused later than every ID
-made by hand, if a clock was ahead.
+With fewer nodes, holders of the others lose their leases. Use a freed number by hand only after
+the longest ttl plus twice the skew. New nodes are numbers that you gave to programs by hand. Stop
+these programs first, and say with --unused up to when they made IDs: 0s is now. Leases that are
+held go on, and new ones make only IDs of a later time. So set --unused later than every ID made by
+hand, if a clock was ahead.
 
 With --backfill, the namespace makes IDs for times gone by ("snowfence new --at"), from sequence
 numbers below the layout's first. That stays so for good, so give no other change with it. Later
