@@ -28,7 +28,7 @@ func (s *Store) fell(o *object) bool {
 	defer s.mu.Unlock()
 	n, _ := strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64) // noteVersion returns the error
 	if v, id := version(n), o.identity(); id != s.told && v > s.changed {
-		s.seen, s.back = v, false // what was seen before is of an earlier state of the cluster
+		s.seen, s.back = v, false // earlier versions are of another state of the cluster
 	}
 	s.told, s.changed = o.identity(), version(n)
 	return s.back
@@ -65,9 +65,10 @@ func (s *Store) knownIdentity(ctx context.Context) (string, error) {
 	return told.Identity, err
 }
 
-// ask returns who the store is, for all namespaces. It makes the object
-// that has the identity where it is missing, and changes it after a version
-// fell. Its time can be off by half a second and the duration of a request.
+// ask returns the store's identity, for all namespaces, and its time, which
+// can be off by half a second and the duration of a request. It makes the
+// object of the identity where that is missing, and changes it after a
+// version fell.
 func (s *Store) ask(ctx context.Context) (told store.Reply, _ error) {
 	for {
 		o, now, err := s.api.getObject(ctx, idName)
@@ -129,6 +130,6 @@ func (s *Store) newIdentity(ctx context.Context, old *object) (*object, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told, s.seen, s.back = written.identity(), 0, false // what was seen of an earlier state counts no longer
+	s.told, s.seen, s.back = written.identity(), 0, false // versions of an earlier state count no longer
 	return &written, nil
 }

@@ -46,7 +46,7 @@ func (l *Lessor) leaseAhead() {
 	}
 }
 
-// Outlive does something in its turn, and bounds it by time alone. A caller
+// Outlive calls do in its turn, and bounds it by time alone. A caller
 // that leaves breaks nothing off: nodes that are being leased would stay
 // taken, and nobody would have them.
 func Outlive(ctx context.Context, turn chan struct{}, do func(context.Context) error) error {
@@ -71,7 +71,7 @@ func Outlive(ctx context.Context, turn chan struct{}, do func(context.Context) e
 	}
 }
 
-// leaseUnit is openUnit, behind the gate.
+// leaseUnit leases another unit in its turn, as openUnit does.
 func (l *Lessor) leaseUnit(ctx context.Context, within snowfence.NodeRange, seen int) error {
 	return Outlive(ctx, l.gate, func(ctx context.Context) error { return l.openUnit(ctx, within, seen) })
 }

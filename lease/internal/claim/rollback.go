@@ -154,7 +154,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 		}
 		after := int64(0)
 		if c.lossAfter != nil {
-			after = *c.lossAfter // tells all who saw the same that it was done
+			after = *c.lossAfter // tells others with the same loss that it was done
 		}
 		if ns, err = ns.Raise(ctx, c.st, now, id, c.reached, after); !errors.Is(err, store.ErrLost) {
 			if err == nil {

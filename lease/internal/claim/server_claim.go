@@ -126,7 +126,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns scope.Namespace) error {
 // An attempt is used only after one more write, as for a lost answer of a
 // Lease. It returns the signer of the next ticket.
 func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []string) (*ticket.Signer, error) {
-	if int64(t.Nodes)/t.Unit > probeRecords { // who did not get it from a server must not have it read so much
+	if int64(t.Nodes)/t.Unit > probeRecords { // a forged ticket must not make it read so much
 		ns, err := c.readNamespace(ctx)
 		if err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	}
 	gone, unknown := c.swap(ctx, h, writes)
 	// An older write of ours cannot come in over our newest one. A server's
-	// claim has written nothing before, so it looks.
+	// claim has written nothing before, so it reads the record.
 	overNewest := func(i int) bool { return writes[i].Old == newest }
 	switch {
 	case slices.ContainsFunc(gone, overNewest):
