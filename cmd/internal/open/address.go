@@ -33,9 +33,6 @@ type address struct {
 	secrets secrets
 }
 
-// passwordParams are parameters that hold a password themselves.
-var passwordParams = [...]string{"password", "sentinel_password"}
-
 var (
 	validScheme = regexp.MustCompile(`^[a-z][a-z+]{0,31}$`)
 	validHost   = regexp.MustCompile(`^(\[[0-9a-fA-F:.%a-z]+\]|[a-zA-Z0-9._-]+)(:[0-9]{1,5})?$`)
@@ -113,11 +110,17 @@ func (a *address) parseQuery(query string) error {
 		if len(list) > 1 {
 			return a.errorf("a parameter is given twice")
 		}
-		if a.params[name] = list[0]; slices.Contains(passwordParams[:], name) {
+		if a.params[name] = list[0]; isSecret(name) {
 			a.secrets.addSecret(list[0])
 		}
 	}
 	return nil
+}
+
+// isSecret reports whether a parameter may hold a password, also by a slip:
+// "??password=…".
+func isSecret(param string) bool {
+	return secretParam.MatchString(param) || !validParam.MatchString(param)
 }
 
 func (a *address) errorf(format string, args ...any) error {
@@ -141,7 +144,7 @@ func (a *address) name() string {
 	}
 	for i, name := range slices.Sorted(maps.Keys(a.params)) {
 		value := readable.Replace(url.QueryEscape(a.params[name]))
-		if slices.Contains(passwordParams[:], name) {
+		if isSecret(name) {
 			value = Hidden
 		}
 		b.WriteString(map[bool]string{true: "?", false: "&"}[i == 0] + url.QueryEscape(name) + "=" + value)

@@ -150,6 +150,7 @@ func FuzzPassword(f *testing.F) {
 	f.Add(uint8(0), "p/w@x", false, "h", "d", "")
 	f.Add(uint8(3), "p&w=x#?", true, "h:1", "0", "&aof=yes")
 	f.Add(uint8(5), "%zz %41", false, "h,i", "m", "&colour=red")
+	f.Add(uint8(0), "", false, "h", "?", "")
 	f.Add(uint8(9), ":\x00\"'\\", true, "[::1]:99999", "", "&&&")
 	schemes := []string{
 		"postgres", "postgresql", "mysql", "mariadb", "redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster",
