@@ -15,6 +15,10 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -131,4 +135,27 @@ func TestManifestsOfKubernetes(t *testing.T) {
 	if want := "ready-for: [default]\n"; !strings.Contains(settings, want) {
 		t.Errorf("the settings have no %q:\n%s", want, settings)
 	}
+}
+
+// Reflection describes all files that the program has, also to strangers.
+func TestDescriptionsFitIntoTheirRoom(t *testing.T) {
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		all := map[string]int{}
+		var add func(protoreflect.FileDescriptor)
+		add = func(f protoreflect.FileDescriptor) {
+			all[f.Path()] = proto.Size(protodesc.ToFileDescriptorProto(f))
+			for i := range f.Imports().Len() {
+				add(f.Imports().Get(i))
+			}
+		}
+		add(f)
+		sum := 0
+		for _, n := range all {
+			sum += n
+		}
+		if sum > server.StreamRoom/3 {
+			t.Errorf("%s: %d bytes", f.Path(), sum)
+		}
+		return true
+	})
 }

@@ -57,9 +57,24 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 	small := connect.WithHandlerOptions(connect.WithReadMaxBytes(4<<10), uncompressed())
 	reflector := grpcreflect.NewStaticReflector(append(Names(), grpchealth.HealthV1ServiceName)...)
 	open := func(path string, h http.Handler) { mux.Handle(path, streaming(h)) }
-	open(grpcreflect.NewHandlerV1(reflector, small))
-	open(grpcreflect.NewHandlerV1Alpha(reflector, small))
+	reflect := func(path string, h http.Handler) { open(path, r.withStreamRoom(h)) }
+	reflect(grpcreflect.NewHandlerV1(reflector, small))
+	reflect(grpcreflect.NewHandlerV1Alpha(reflector, small))
 	open(grpchealth.NewHandler(health{s}, small))
+}
+
+// withStreamRoom reserves room for reflection. It describes all files of
+// the program, also of libraries: the largest has 45 kB.
+func (r *rpc) withStreamRoom(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		c, _ := r.who.Caller(hr) // anybody may ask
+		defer r.s.Ended(c)
+		if err := r.s.Reserve(c, server.StreamRoom); err != nil {
+			_ = r.errors.Write(w, hr, errorInterceptor{r}.translate(hr.Context(), hr.URL.Path, err))
+			return
+		}
+		next.ServeHTTP(w, hr)
+	})
 }
 
 // uncompressed turns compression off. gzip costs a server 700 ns an ID, a

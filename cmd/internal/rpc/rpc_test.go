@@ -173,6 +173,13 @@ func TestGRPC(t *testing.T) {
 			t.Errorf("reflection of %s: %v, %v", symbol, res, err)
 		}
 	}
+	var others server.Caller
+	noError(t, w.service.Reserve(&others, server.MostRoom-2*server.StreamRoom+1)) // a stream has half of the rest
+	stream = must(reflectpb.NewServerReflectionClient(c).ServerReflectionInfo(ctx))
+	if _, err := stream.Recv(); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("reflection without room: %v", err)
+	}
+	w.service.Ended(&others)
 }
 
 // The same over Connect, gRPC-Web and gRPC of connect's client.

@@ -113,6 +113,7 @@ func (p *Process) handlerOf(l listener) http.Handler {
 		c := &server.Caller{Identity: id, From: r.RemoteAddr}
 		if err == nil {
 			series := int64(4*len(p.service.Spaces.List()) + len(p.service.Sequences.List()))
+			p.tokens.currentAuth().Used(func(*server.Token, *server.Usage) { series += 2 })
 			err = p.service.Reserve(c, 1<<20+series*server.LeaseRoom)
 		}
 		defer p.service.Ended(c)
