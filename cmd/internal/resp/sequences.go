@@ -110,7 +110,7 @@ func (c *conn) sequenceOf(text []byte, v server.Verb, n int64) (*server.Sequence
 	}
 	if last.seq == nil {
 		var err error
-		if last.seq, err = c.srv.cfg.Service.Sequences.Find(c.srv.life, last.name); err != nil {
+		if last.seq, err = c.srv.cfg.Service.Sequences.Find(c.srv.life, c.caller(), last.name); err != nil {
 			return nil, err
 		}
 	}

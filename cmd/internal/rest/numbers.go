@@ -27,7 +27,7 @@ func (h *rest) numbers(e *exchange) error {
 			return err2
 		}
 		if err == nil { // no client would see the numbers
-			_, err = h.s.Sequences.Find(r.Context(), name)
+			_, err = h.s.Sequences.Find(r.Context(), e.caller, name)
 		}
 		if err == nil {
 			h.setHeaders(w, text)

@@ -42,7 +42,7 @@ func TestRefusalForRoomLosesNoNumber(t *testing.T) {
 	}
 }
 
-// Metrics of many sequences took the room of few.
+// Metrics of many sequences or tokens took the room of few.
 func TestMetricsReserveTheirRoom(t *testing.T) {
 	st := newStore(t)
 	p, _ := start(t, Config{}, st)
@@ -53,10 +53,19 @@ func TestMetricsReserveTheirRoom(t *testing.T) {
 		}
 	}
 	look(http.StatusOK)
+	var many []server.Token
+	for i := range 600 {
+		many = append(many, token(fmt.Sprint("t", i), fmt.Sprint("secret", i), server.VerbRead))
+	}
+	p.tokens.useAuth(must(server.NewAuth(many)))
+	if code, _ := get(t, "http://"+p.HTTP+"/metrics", "secret0"); code != http.StatusTooManyRequests {
+		t.Errorf("of 600 tokens: %d", code)
+	}
+	p.tokens.useAuth(server.Open())
 	for i := range 600 {
 		name := fmt.Sprintf("s.c%d", i)
 		noError(t, sequence.Create(t.Context(), st, name, sequence.Definition{}))
-		must(p.service.Sequences.Find(t.Context(), name))
+		must(p.service.Sequences.Find(t.Context(), &server.Caller{}, name))
 	}
 	look(http.StatusTooManyRequests)
 }

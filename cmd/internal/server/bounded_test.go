@@ -95,3 +95,36 @@ func TestLockedRowsLeaveConnections(t *testing.T) {
 // callTimeoutOfSequences is how long a sequence waits for a call of its
 // store.
 const callTimeoutOfSequences = 10 * time.Second
+
+// A client kept all others from opening sequences.
+func TestOpeningsAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newKeyStore()
+		numbered(t, st, "good", sequence.Definition{})
+		s := New(st, Options{}) // no group: a held call would hold those with it
+		take := func(ctx context.Context, from, name string) error {
+			return errOf(s.Sequences.Take(ctx, &Caller{Identity: Open().Anyone(), From: from}, name, 0, 1, 0))
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		for i := range maxOpening {
+			defer st.hold(fmt.Sprint("slow", i))()
+			fails(t, take(gone, "10.0.0.1:1", fmt.Sprint("slow", i)), "its client is gone")
+		}
+		if n := len(s.Sequences.attempts); n > 0 {
+			t.Errorf("%d sequences are opened for nobody", n)
+		}
+		for i := range maxOpening {
+			go func() { _ = take(t.Context(), "10.0.0.1:1", fmt.Sprint("slow", i)) }()
+		}
+		synctest.Wait()
+		wantKind(t, take(t.Context(), "10.0.0.1:1", "good"), TooMuch)
+		noError(t, take(t.Context(), "10.0.0.2:1", "good"))
+		time.Sleep(storeTimeout)
+		synctest.Wait()
+		noError(t, take(t.Context(), "10.0.0.1:1", "good"))
+		if n := s.Sequences.opening.total; n != 0 {
+			t.Errorf("%d places are taken by nobody", n)
+		}
+	})
+}

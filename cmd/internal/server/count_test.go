@@ -54,9 +54,7 @@ func TestUnitsCountTheirNodes(t *testing.T) {
 		if n, err := s.Views.CountNodes(t.Context(), "n"); err != nil || n.Held != 16 || n.Owners["shop"] != 16 {
 			t.Errorf("%+v, %v", n, err)
 		}
-		if err := take(wire.Request{Nodes: 8}); KindOf(err) != TooMuch {
-			t.Errorf("24 nodes with a limit of 20: %v", err)
-		}
+		wantKind(t, take(wire.Request{Nodes: 8}), TooMuch)
 		noError(t, take(wire.Request{}))
 		if n, err := s.Views.CountNodes(t.Context(), "n"); err != nil || n.Held != 24 || n.Owners["shop"] != 17 {
 			t.Errorf("with a node of a unit of the server: %+v, %v", n, err)

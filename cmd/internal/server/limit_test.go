@@ -66,9 +66,7 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 	if _, err := acquire(wire.Request{Label: "2", Node: &last.Grant.Node}); err != nil {
 		t.Errorf("a restarted program does not get its own node: %v", err)
 	}
-	if _, err := acquire(wire.Request{Label: "block", Nodes: 2}); KindOf(err) != TooMuch {
-		t.Errorf("a block: %v", err)
-	}
+	wantKind(t, errOf(acquire(wire.Request{Label: "block", Nodes: 2})), TooMuch)
 	if n := heldIn(t, s); n != 3 {
 		t.Errorf("%d nodes are held", n)
 	}

@@ -59,9 +59,7 @@ func TestRenewalUnderwayBeyondALimit(t *testing.T) {
 		go func() { late <- renew() }()
 		time.Sleep(2 * time.Second)
 		wantErr(t, takeNode(t.Context(), t, s, id, 6), nil, "the place of a lease that has ended")
-		if err := <-late; KindOf(err) != Lost {
-			t.Errorf("the renewal that came too late: %v", err)
-		}
+		wantKind(t, <-late, Lost)
 		if n := heldIn(t, s); n != 1 {
 			t.Errorf("%d nodes are held", n)
 		}
@@ -91,9 +89,7 @@ func TestOneLimitOfTwoClocks(t *testing.T) {
 		}
 		noError(t, takeNode(t.Context(), t, ahead, limited(t, 1, VerbLease), 5))
 		st.count = func(context.Context) error { return errors.New("a renewal counts nothing") }
-		if err := renew(); KindOf(err) != Lost {
-			t.Errorf("a renewal of a lease that gave way: %v", err)
-		}
+		wantKind(t, renew(), Lost)
 		st.count = nil
 		if n := heldIn(t, s); n != 1 {
 			t.Errorf("%d nodes are held", n)
@@ -167,9 +163,7 @@ func TestLoweredLimit(t *testing.T) {
 	noError(t, takeNode(t.Context(), t, s, id, 7))
 	auth(1).Replace(before)
 	wantErr(t, renew(), nil, "a renewal in time")
-	if err := takeNode(t.Context(), t, s, id, 7); KindOf(err) != TooMuch {
-		t.Errorf("a restarted program beyond the new limit: %v", err)
-	}
+	wantKind(t, takeNode(t.Context(), t, s, id, 7), TooMuch)
 	if n := heldIn(t, s); n != 3 {
 		t.Errorf("%d nodes are held: a request that was refused wrote", n)
 	}

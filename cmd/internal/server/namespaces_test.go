@@ -57,13 +57,10 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 			t.Errorf("%s: %v, want %v (%v)", what, got, want, err)
 		}
 	}
-	for what, m := range map[string]*pb.ChangeNamespaceRequest{
-		"nothing": {Name: "hand"}, "no more than that it is wide": {Name: "hand", Widen: true},
-		"a time": {Name: "hand", Unused: timestamppb.Now()},
+	for _, m := range []*pb.ChangeNamespaceRequest{
+		{Name: "hand"}, {Name: "hand", Widen: true}, {Name: "hand", Unused: timestamppb.Now()},
 	} {
-		if _, err := s.Management.ChangeNamespace(ctx, m); KindOf(err) != Invalid {
-			t.Errorf("a change that names %s: %v", what, err)
-		}
+		wantKind(t, errOf(s.Management.ChangeNamespace(ctx, m)), Invalid)
 	}
 	sp := must(s.Spaces.Find(ctx, "hand"))
 	for what, m := range map[string]*pb.ChangeNamespaceRequest{
@@ -86,12 +83,8 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		t.Errorf("the server's own lease ended, though nothing changed: %v", err)
 	}
 	wide := nodeRange(0, 1023)
-	if _, err := s.Management.ChangeNamespace(ctx, wide); KindOf(err) != Refused {
-		t.Errorf("wider, without a word: %v", err)
-	}
-	if _, err := create("", wide.FirstNode, wide.LastNode); KindOf(err) != Exists {
-		t.Errorf("made again wider: %v", err)
-	}
+	wantKind(t, errOf(s.Management.ChangeNamespace(ctx, wide)), Refused)
+	wantKind(t, errOf(create("", wide.FirstNode, wide.LastNode)), Exists)
 	same("after that", want, nil)
 
 	other := &pb.ChangeNamespaceRequest{Name: "hand", Layout: "bwmarrin"}
@@ -176,9 +169,7 @@ func TestRoomForNamespaces(t *testing.T) {
 	for i := range 2 {
 		must(s.one(t.Context(), "n"+strconv.Itoa(i)))
 	}
-	if _, err := s.Spaces.Find(t.Context(), "n2"); KindOf(err) != TooMuch {
-		t.Errorf("a third namespace: %v", err)
-	}
+	wantKind(t, errOf(s.Spaces.Find(t.Context(), "n2")), TooMuch)
 	if n := len(s.Spaces.List()); n != 2 {
 		t.Errorf("%d are open", n)
 	}
@@ -193,9 +184,7 @@ func TestDeleteInUse(t *testing.T) {
 	granted, _, err := s.Leases.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "same"})
 	ticket := granted.Lease
 	noError(t, err)
-	if _, err := s.Management.DeleteNamespace(t.Context(), deleteN); KindOf(err) != Refused {
-		t.Errorf("deleted while a process of the same label holds a node: %v", err)
-	}
+	wantKind(t, errOf(s.Management.DeleteNamespace(t.Context(), deleteN)), Refused)
 	noError(t, s.Leases.Release(t.Context(), ticket, ticket.Grant.From))
 	must(s.Management.DeleteNamespace(t.Context(), deleteN))
 }

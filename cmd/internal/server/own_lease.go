@@ -23,8 +23,8 @@ type OwnLease struct {
 	gen      atomic.Pointer[snowfence.Generator] // nil until the first ID
 	warnTick atomic.Int64                        // first tick of the grant that WarnLater told of
 
-	openTurn chan struct{} // semaphore of one: hold it to call the store or to set what follows
-	lease    *lease.Lease
+	openTurn chan struct{}               // semaphore of one: hold it to call the store or to set what follows
+	lease    atomic.Pointer[lease.Lease] // to be read without openTurn, too
 	failure  failure
 }
 
@@ -123,7 +123,7 @@ func (own *OwnLease) startGenerator(ctx context.Context) (*snowfence.Generator, 
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	own.lease = l
+	own.lease.Store(l)
 	own.space.moved.Store(false)
 	go func() {
 		<-l.Done()
@@ -184,16 +184,11 @@ func blockSize(want int, ns scope.Namespace) int {
 // Status returns the hold of the server's own lease, and false when it has
 // none.
 func (own *OwnLease) Status() (lease.Status, bool) {
-	select {
-	case own.openTurn <- struct{}{}:
-		defer func() { <-own.openTurn }()
-	default:
-		return lease.Status{}, false // it is being opened
-	}
-	if own.lease == nil {
+	l := own.lease.Load()
+	if l == nil {
 		return lease.Status{}, false
 	}
-	return own.lease.Status(), true
+	return l.Status(), true
 }
 
 // giveBack returns the nodes with which the server makes IDs.
@@ -209,11 +204,12 @@ func (own *OwnLease) giveBack(ctx context.Context) error {
 
 // endLeases closes the generator and the lease. The caller has openTurn.
 func (own *OwnLease) endLeases(ctx context.Context) error {
-	if own.lease == nil {
+	l := own.lease.Load()
+	if l == nil {
 		return nil
 	}
 	err := own.gen.Load().Shutdown(ctx)
-	return errors.Join(err, own.lease.Shutdown(ctx))
+	return errors.Join(err, l.Shutdown(ctx))
 }
 
 // holdsNode reports whether the server's own lease has a node.

@@ -102,15 +102,11 @@ func TestReserve(t *testing.T) {
 	if n < 190 || n > 194 {
 		t.Errorf("one client has %d of 256 MB", n)
 	}
-	if err := s.Reserve(first, 1<<20); KindOf(err) != TooMuch {
-		t.Errorf("beyond its share: %v", err)
-	}
+	wantKind(t, s.Reserve(first, 1<<20), TooMuch)
 	wantErr(t, s.Reserve(first, freeRoom), nil, "a small answer")
 	wantErr(t, s.Reserve(second, 32<<20), nil, "another client")
 	own := &Caller{From: "127.0.0.1:1"} // programs of this machine share its address
-	if err := s.Reserve(own, 33<<20); KindOf(err) != TooMuch {
-		t.Errorf("beyond all: %v", err)
-	}
+	wantKind(t, s.Reserve(own, 33<<20), TooMuch)
 	s.Ended(first)
 	s.Ended(second)
 	if err := s.Reserve(own, MostRoom); err != nil || s.used.by["192.0.2.1"] != 0 {

@@ -137,3 +137,11 @@ func held(t *testing.T, st store.Store, name string) (n int) {
 func anyone(ctx context.Context) context.Context {
 	return WithCaller(ctx, &Caller{Identity: Open().Anyone()})
 }
+
+// wantKind fails the test unless an error is of a kind.
+func wantKind(t *testing.T, err error, want Kind) {
+	t.Helper()
+	if KindOf(err) != want {
+		t.Errorf("%v, want %s", err, want.Name())
+	}
+}

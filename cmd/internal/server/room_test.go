@@ -78,13 +78,9 @@ func TestRoomIsWhatIsTaken(t *testing.T) {
 	others := &Caller{}
 	noError(t, s.Reserve(others, MostRoom-12_000))
 	o := Order{Namespace: "n", Count: 1025, Room: 8 * 1025}
-	if err := s.IDs.Batch(ctx, c, o, func([]snowfence.ID) {}); KindOf(err) != TooMuch {
-		t.Errorf("a buffer without room: %v", err)
-	}
+	wantKind(t, s.IDs.Batch(ctx, c, o, func([]snowfence.ID) {}), TooMuch)
 	at := time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC)
-	if _, err := s.IDs.Backfill(ctx, c, Order{Namespace: "past", Count: 50}, at, 0); KindOf(err) != TooMuch {
-		t.Errorf("IDs of the past without room: %v", err)
-	}
+	wantKind(t, errOf(s.IDs.Backfill(ctx, c, Order{Namespace: "past", Count: 50}, at, 0)), TooMuch)
 	s.Ended(others)
 	for n, want := range map[int64]error{MaxBatch: backfill.ErrFull, mostPast: backfill.ErrFull, mostPast - 1: nil} {
 		ids, err := s.IDs.Backfill(ctx, c, Order{Namespace: "past", Count: n}, at, 0)

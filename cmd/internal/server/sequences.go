@@ -23,6 +23,7 @@ type Sequences struct {
 	mu       sync.Mutex // never held while the store is asked
 	all      map[string]*Sequence
 	attempts map[string]*opening
+	opening  shares             // of the attempts
 	failures map[string]failure // of opening, for a moment
 	work     sync.WaitGroup     // of what opens and closes them
 	ended    bool
@@ -52,7 +53,7 @@ func (s *Sequences) Take(ctx context.Context, c *Caller, name string, period, n,
 		return Numbers{}, err
 	}
 	for {
-		sq, err := s.Find(ctx, name)
+		sq, err := s.Find(ctx, c, name)
 		if err == nil {
 			err = s.core.Reserve(c, texts*sq.TextRoom())
 			texts = 0
@@ -65,22 +66,6 @@ func (s *Sequences) Take(ctx context.Context, c *Caller, name string, period, n,
 			return got, err
 		}
 	}
-}
-
-// Last returns the last number that this server gave, of a period as
-// in [Sequences.Take]. Before the first one, that is the highest
-// number that anybody may have; any is false if there is none.
-func (s *Sequences) Last(ctx context.Context, id *Identity, name string, period int64) (
-	last int64, any bool, err error,
-) {
-	if err := id.Authorize(VerbRead, name, 1); err != nil {
-		return 0, false, err
-	}
-	sq, err := s.Find(ctx, name)
-	if err != nil {
-		return 0, false, err
-	}
-	return sq.LastNumber(ctx, period)
 }
 
 // CheckNumbers refuses counts that no answer can have.

@@ -11,6 +11,7 @@ import (
 
 // opening is an attempt to open a sequence, for all its callers.
 type opening struct {
+	who  string        // its place is of this client's share
 	done chan struct{} // closed when the others are set
 	sq   *Sequence
 	err  error
@@ -29,8 +30,11 @@ const (
 	maxSequenceName = 63
 )
 
-// Find returns an open sequence, and opens it at the first use.
-func (s *Sequences) Find(ctx context.Context, name string) (*Sequence, error) {
+// Find returns an open sequence. A client's first use opens it.
+func (s *Sequences) Find(ctx context.Context, c *Caller, name string) (*Sequence, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("sequence %q: %w", name, context.Cause(ctx))
+	}
 	s.mu.Lock()
 	if sq := s.all[name]; sq != nil {
 		s.mu.Unlock()
@@ -40,16 +44,16 @@ func (s *Sequences) Find(ctx context.Context, name string) (*Sequence, error) {
 		s.mu.Unlock()
 		return nil, f.err
 	}
-	o := s.attempts[name]
+	o, who := s.attempts[name], c.shareName()
 	switch {
 	case s.ended:
 		s.mu.Unlock()
 		return nil, ErrStopping
-	case o == nil && len(s.attempts) >= maxOpening:
+	case o == nil && !s.opening.takeShare(who, 1, maxOpening):
 		s.mu.Unlock()
-		return nil, Errorf(TooMuch, "%d sequences are being opened: ask again", maxOpening)
+		return nil, Errorf(TooMuch, "too many sequences are being opened: ask again")
 	case o == nil:
-		o = &opening{done: make(chan struct{})}
+		o = &opening{who: who, done: make(chan struct{})}
 		s.attempts[name] = o
 		s.work.Go(func() { s.openSequence(name, o) })
 	}
@@ -102,6 +106,7 @@ func (s *Sequences) openSequence(name string, o *opening) {
 	}
 	o.err = err
 	delete(s.attempts, name)
+	s.opening.takeShare(o.who, -1, maxOpening)
 	close(o.done)
 }
 

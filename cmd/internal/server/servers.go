@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -20,58 +21,78 @@ type Servers struct {
 	core   *Core
 	spaces *Spaces
 
-	gate    chan struct{}     // semaphore of one: hold it for what follows
-	read    time.Time         // the list is not read again for a second
-	address map[string]string // by id, of those that have one and did not fail to answer since
-
-	keys atomic.Pointer[map[string]bool] // of their certificates
+	gate  chan struct{} // semaphore of one: hold it to read the list
+	peers atomic.Pointer[peers]
 }
 
-// peersFor is how long the list of servers is not read again, nor a server
-// asked that did not answer.
+// peers are the other servers by the last list. Their values do not change.
+type peers struct {
+	read    time.Time         // the list is not read again for a second
+	address map[string]string // by id, of those that have one and did not fail to answer since
+	keys    map[string]bool   // of their certificates
+}
+
+// peersFor is the time without another read of the list, and without a
+// request to a server that did not answer.
 const peersFor = time.Second
 
 func newServers(c *Core, spaces *Spaces) *Servers {
 	s := &Servers{core: c, spaces: spaces, gate: make(chan struct{}, 1)}
-	s.keys.Store(&map[string]bool{})
+	s.peers.Store(&peers{})
 	return s
 }
 
 // Peer returns the URL of another server. The error is a
 // [lease.ErrElsewhere] if it is not known or did not answer a moment ago.
 func (s *Servers) Peer(ctx context.Context, id string) (string, error) {
-	select {
-	case s.gate <- struct{}{}:
-		defer func() { <-s.gate }()
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
+	if address := s.peers.Load().address[id]; address != "" {
+		return address, nil // also while the list is being read
 	}
-	now := s.core.now()
-	if s.address[id] == "" && now.Sub(s.read) >= peersFor {
-		list, err := listServers(ctx, s.core.store, s.core.id)
-		if err != nil {
-			return "", err // it may be there
-		}
-		keys := map[string]bool{}
-		s.read, s.address = now, map[string]string{}
-		for _, one := range list {
-			s.address[one.Id] = one.Address
-			keys[one.PublicKey] = true
-		}
-		s.keys.Store(&keys)
+	p, err := s.readPeers(ctx)
+	if err != nil {
+		return "", err // it may be there
 	}
-	if address := s.address[id]; address != "" {
+	if address := p.address[id]; address != "" {
 		return address, nil
 	}
 	return "", fmt.Errorf("its server is gone, does not answer, or has no --advertise: %w", lease.ErrElsewhere)
 }
 
+// readPeers reads the list of servers, unless that was done a moment ago.
+func (s *Servers) readPeers(ctx context.Context) (*peers, error) {
+	select {
+	case s.gate <- struct{}{}:
+		defer func() { <-s.gate }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	p, now := s.peers.Load(), s.core.now()
+	if now.Sub(p.read) < peersFor {
+		return p, nil
+	}
+	list, err := listServers(ctx, s.core.store, s.core.id)
+	if err != nil {
+		return nil, err
+	}
+	p = &peers{now, map[string]string{}, map[string]bool{}}
+	for _, one := range list {
+		p.address[one.Id] = one.Address
+		p.keys[one.PublicKey] = true
+	}
+	s.peers.Store(p)
+	return p, nil
+}
+
 // PeerAway notes that a server did not answer.
 func (s *Servers) PeerAway(id string) {
-	s.gate <- struct{}{}
-	defer func() { <-s.gate }()
-	delete(s.address, id)
-	s.read = s.core.now()
+	for {
+		old := s.peers.Load()
+		p := &peers{s.core.now(), maps.Clone(old.address), old.keys}
+		delete(p.address, id)
+		if s.peers.CompareAndSwap(old, p) {
+			return
+		}
+	}
 }
 
 // KeyOf names the public key of a certificate.
@@ -85,7 +106,7 @@ func KeyOf(c *x509.Certificate) string {
 // servers are, so they say with which keys, too, and a certificate needs
 // neither the name of a pod nor an authority that servers know.
 func (s *Servers) CheckPeer(c *x509.Certificate) error {
-	if !(*s.keys.Load())[KeyOf(c)] {
+	if !s.peers.Load().keys[KeyOf(c)] {
 		return errors.New("no server over the store has the key of this certificate")
 	}
 	return nil

@@ -142,6 +142,9 @@ func TestPeersThatDoNotAnswer(t *testing.T) {
 		}
 		other.writeIfDue(t.Context())
 		peer("listed", "http://other")
+		s.Servers.gate <- struct{}{}
+		peer("known, while the list is read", "http://other")
+		<-s.Servers.gate
 		time.Sleep(time.Minute - time.Second)
 		s.Servers.PeerAway(other.servers.core.ID())
 		peer("it did not answer", "")

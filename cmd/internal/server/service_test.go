@@ -68,9 +68,7 @@ func TestCloseWhileOpening(t *testing.T) {
 				t.Errorf("the request: %v", err)
 			}
 			until(t, "given back", func() bool { return held(t, st, "n") == 0 })
-			if _, err := s.one(t.Context(), "n"); KindOf(err) != Unavailable {
-				t.Errorf("after Close: %v", err)
-			}
+			wantKind(t, errOf(s.one(t.Context(), "n")), Unavailable)
 		})
 	}
 }
@@ -97,6 +95,12 @@ func TestOpenedOnce(t *testing.T) {
 	if n := held(t, st, "n"); n != 1 {
 		t.Errorf("%d nodes are held", n)
 	}
+	sp := must(s.Spaces.Find(t.Context(), "n"))
+	sp.Own.openTurn <- struct{}{}
+	if _, ok := sp.Own.Status(); !ok {
+		t.Error("while another one has its turn, no lease is seen")
+	}
+	<-sp.Own.openTurn
 }
 
 // A namespace that another server changes, or deletes and makes anew, is
@@ -128,6 +132,25 @@ func TestChangedElsewhere(t *testing.T) {
 	}); KindOf(err) != Refused {
 		t.Errorf("deleted while another server makes IDs: %v", err)
 	}
+}
+
+// After an hour without a request for an ID, a server decoded by the layout
+// before.
+func TestChangedWhileTheLeaseIdles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(30 * 365 * 24 * time.Hour)
+		st := newStore(t, "n")
+		a, b := newService(t, st, Options{}), newService(t, st, Options{})
+		must(a.one(t.Context(), "n"))
+		time.Sleep(3 * time.Hour)
+		const wide = "time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
+		must(b.Management.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{Name: "n", Layout: wide}))
+		_, _ = a.Spaces.Find(t.Context(), "n")
+		sp := must(a.Spaces.Find(t.Context(), "n"))
+		if got := sp.Scheme().Layout().Bits(snowfence.FieldTime); got != 42 {
+			t.Errorf("IDs are decoded with %d bits of time", got)
+		}
+	})
 }
 
 // Renewals that arrive together share round trips to the store: those that

@@ -28,7 +28,7 @@ type Space struct {
 	lessor *lessor.Lessor // leases to clients
 	unit   atomic.Int64   // of the namespace
 	stale  atomic.Bool    // open it anew
-	readAt atomic.Int64   // when it was read from the store, in Unix nanoseconds
+	readAt atomic.Int64   // when it last was as in the store, in Unix nanoseconds
 
 	backfills backfills
 }
@@ -111,15 +111,23 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 
 // isCurrent reports whether the Space may be used without another look at
 // the store. One that makes IDs, or sublets nodes, learns of a change from
-// its leases.
+// its leases, unless they lapsed.
 func (sp *Space) isCurrent() bool {
-	_, sublet := sp.lessor.Count()
-	return !sp.stale.Load() && (sp.Own.gen.Load() != nil || sublet > 0 ||
-		sp.core.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
+	if _, sublet := sp.lessor.Count(); sp.stale.Load() || sublet > 0 {
+		return !sp.stale.Load()
+	}
+	now := sp.core.now()
+	if now.UnixNano()-sp.readAt.Load() < int64(schemeTTL) {
+		return true
+	}
+	if sp.Own.gen.Load() == nil || sp.Own.Lapsed(now) {
+		return false
+	}
+	sp.readAt.Store(now.UnixNano())
+	return true
 }
 
-// schemeTTL is how long a layout counts as the store's, where no lease
-// would tell otherwise.
+// schemeTTL is how long a Space without a lease trusts its layout.
 const schemeTTL = 5 * time.Second
 
 func (sp *Space) changedError() error {
@@ -197,4 +205,14 @@ func (sp *Space) giveNodesBack(ctx context.Context) error {
 	given := make(chan error, 1)
 	go func() { given <- sp.lessor.Close(ctx) }()
 	return errors.Join(sp.Own.giveBack(ctx), <-given)
+}
+
+// end gives the nodes back in the background. Subleases go on to the end of
+// their grants.
+func (sp *Space) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	go func() {
+		defer cancel()
+		_ = sp.giveNodesBack(ctx) // what is not given back runs out
+	}()
 }

@@ -108,14 +108,14 @@ func (s *Spaces) evictOne() bool {
 		select {
 		case sp.Own.openTurn <- struct{}{}:
 			_, sublet := sp.lessor.Count()
-			idle := sp.Own.lease == nil && sublet == 0
+			idle := sp.Own.lease.Load() == nil && sublet == 0
 			if idle {
 				sp.stale.Store(true) // before anybody opens a lease in it
 			}
 			<-sp.Own.openTurn
 			if idle {
 				delete(s.all, name)
-				sp.endLessor()
+				sp.end()
 				if sp.Made.Load()+sp.Waits.Load() == 0 {
 					delete(s.tally, name)
 				}
@@ -133,11 +133,11 @@ func (s *Spaces) publishSpaces() {
 	s.ready.Store(&view)
 }
 
-// forgetSpace drops a namespace after its lease has ended: it was deleted,
-// or has another layout now. The next request opens it anew.
+// forgetSpace drops a namespace that was deleted, has another layout, or
+// lost a lease. The next request opens it anew.
 func (s *Spaces) forgetSpace(sp *Space) {
 	if !sp.stale.Swap(true) {
-		sp.endLessor()
+		sp.end()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,14 +233,5 @@ func (s *Spaces) readAnew(name string) {
 	s.mu.Unlock()
 	if sp != nil {
 		s.forgetSpace(sp)
-		// Its nodes belong to a generation that is over, so that this gives
-		// nothing back and only ends its goroutines.
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			defer cancel()
-			if err := sp.giveNodesBack(ctx); err != nil {
-				s.core.opts.Logger.Warn("closing a namespace that was changed", "namespace", name, "cause", err)
-			}
-		}()
 	}
 }

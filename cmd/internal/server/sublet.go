@@ -66,16 +66,6 @@ func (sp *Space) noteLoss(err error) {
 	sp.spaces.forgetSpace(sp)
 }
 
-// endLessor gives units back in the background. Holders go on to the end of
-// their grants.
-func (sp *Space) endLessor() {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	go func() {
-		defer cancel()
-		_ = sp.lessor.Close(ctx) // what is not given back runs out
-	}()
-}
-
 // renewals counts how renewals of subleases ended that reached this server.
 type renewals struct{ renewed, forwarded, elsewhere, lost atomic.Int64 }
 

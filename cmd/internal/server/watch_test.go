@@ -132,9 +132,7 @@ func TestWatchersEnd(t *testing.T) {
 		full := new(Caller)
 		for s.Reserve(full, StreamRoom) == nil {
 		}
-		if err := s.Views.Watch(ctx, watchN, ends); KindOf(err) != TooMuch {
-			t.Errorf("beyond the limit: %v", err)
-		}
+		wantKind(t, s.Views.Watch(ctx, watchN, ends), TooMuch)
 		s.Ended(full)
 		wantErr(t, s.Views.Watch(ctx, watchN, ends), enough, "afterwards")
 		id := limited(t, 0, VerbRead)
