@@ -81,9 +81,7 @@ func TestImportMeetsAMove(t *testing.T) {
 		return Move(j.ctx, name, from, to)
 	}
 	err := Import(j.ctx, st, name, Definition{Pattern: daily, Mode: Strict}, map[int64]int64{20261122: 5})
-	if !errors.Is(err, lease.ErrExists) {
-		t.Errorf("numbers of the other counter come again: %v", err)
-	}
+	wantErr(t, err, lease.ErrExists, "numbers of the other counter come again")
 	wantErr(t, errOf(Show(j.ctx, j.st, name)), store.ErrMoved, "the sequence that was moved")
 	if all, err := List(j.ctx, j.st); err != nil || len(all) > 0 {
 		t.Errorf("%+v, %v", all, err)

@@ -159,9 +159,7 @@ func TestFill(t *testing.T) {
 		}
 		dst := make([]int64, 50)
 		n, err := s.Fill(t.Context(), dst)
-		if !errors.Is(err, ErrEnded) {
-			t.Errorf("%s: %v", mode, err)
-		}
+		wantErr(t, err, ErrEnded, "%s", mode)
 		all = append(all, dst[:n]...)
 		for i := range int64(100) {
 			want = append(want, 5+3*i)

@@ -147,9 +147,7 @@ func TestPastTimes(t *testing.T) {
 		if err == nil {
 			_, err = newAt(p.ctx, b, epoch.Add(time.Hour))
 		}
-		if !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("node %d: %v", node, err)
-		}
+		wantErr(t, err, lease.ErrInvalid, "node %d", node)
 	}
 }
 
@@ -285,9 +283,7 @@ func TestReservedNumbersInChanges(t *testing.T) {
 		}
 		if name == "no numbers" { // and now it is too late
 			_, err := scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0)
-			if !errors.Is(err, lease.ErrRefused) {
-				t.Errorf("allowed after a change that was proven without: %v", err)
-			}
+			wantErr(t, err, lease.ErrRefused, "allowed after a change that was proven without")
 		}
 	}
 }

@@ -171,9 +171,7 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			p.id(p.open(7), early)
 			p.st.restore(p.st.backup(), "three")
 			_, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: 7, Until: 8})
-			if !errors.Is(err, lease.ErrRefused) {
-				t.Errorf("the same nodes in another store: %v", err)
-			}
+			wantErr(t, err, lease.ErrRefused, "the same nodes in another store")
 		})
 	}
 }

@@ -86,23 +86,15 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	}
 	wantErr(t, errOf(lease.Open(ctx, st, "orders", encrypted(t, rotating, c), nil)), snowfence.ErrKey, "another key 0")
 	_, err = scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, c), nil)
-	if !errors.Is(err, snowfence.ErrKey) {
-		t.Errorf("made again with another key 0: %v", err)
-	}
+	wantErr(t, err, snowfence.ErrKey, "made again with another key 0")
 	for _, keys := range [][]*snowfence.Secret{{nil, b}, {a, nil, c}} {
 		_, err := scope.Namespaces(st).Create(ctx, "other", encrypted(t, rotating, keys...), nil)
-		if !errors.Is(err, snowfence.ErrKey) {
-			t.Errorf("%d keys with one left out: %v", len(keys), err)
-		}
+		wantErr(t, err, snowfence.ErrKey, "%d keys with one left out", len(keys))
 		_, err = lease.Open(ctx, st, "other", encrypted(t, rotating, keys...), &lease.Options{Create: true})
-		if !errors.Is(err, snowfence.ErrKey) {
-			t.Errorf("made by a lease with %d keys, one left out: %v", len(keys), err)
-		}
+		wantErr(t, err, snowfence.ErrKey, "made by a lease with %d keys, one left out", len(keys))
 	}
 	_, err = lease.Open(ctx, st, "orders", encrypted(t, rotating, a, nil, c), nil)
-	if !errors.Is(err, snowfence.ErrKey) {
-		t.Errorf("key 1 left out: %v", err)
-	}
+	wantErr(t, err, snowfence.ErrKey, "key 1 left out")
 	// Rotated by who creates it again.
 	if ns, err = scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, nil, b), nil); err != nil ||
 		len(ns.Keys) != 2 || ns.Keys[0] != a.ID() || ns.Keys[1] != b.ID() {
@@ -111,9 +103,7 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	// Deleted and made again it knows them still.
 	must(scope.Namespaces(st).Delete(ctx, "orders"))
 	_, err = scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, c), nil)
-	if !errors.Is(err, snowfence.ErrKey) {
-		t.Errorf("brought back with another key 0: %v", err)
-	}
+	wantErr(t, err, snowfence.ErrKey, "brought back with another key 0")
 	// Another layout has keys of its own, from the change on.
 	must(scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil))
 	const wider = "key=3,time=33,node=8,seq=10,tick=1s,cipher=ff1"
@@ -163,9 +153,7 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	forget(`"`+a.ID()+`"`, `""`) // as a list with a key left out once made it
 	wantErr(t, open(a, b), snowfence.ErrKey, "key 0 is not known")
 	_, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, nil, b), nil)
-	if !errors.Is(err, snowfence.ErrKey) {
-		t.Errorf("key 0 is left out: %v", err)
-	}
+	wantErr(t, err, snowfence.ErrKey, "key 0 is left out")
 	must(scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil))
 	if err := open(a, b); err != nil {
 		t.Error(err)

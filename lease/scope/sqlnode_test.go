@@ -178,9 +178,7 @@ func TestRecordedNodeIsNotLeasedAfterACrash(t *testing.T) {
 			o := &lease.Options{Node: &node, TTL: 40 * time.Second}
 			if !taken { // the lease has looked at the namespace already
 				_, err := lease.Open(t.Context(), &between{Store: st, before: record}, "default", s, o)
-				if !errors.Is(err, lease.ErrVetoed) {
-					t.Errorf("taken after the record: %v", err)
-				}
+				wantErr(t, err, lease.ErrVetoed, "taken after the record")
 				continue
 			}
 			// The look finds the node free, then the lease takes it, then
