@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -64,4 +66,20 @@ var errStoreTimeout = fmt.Errorf("the store did not answer in %v: %w", storeTime
 // WithStoreTimeout bounds the store's part of a request.
 func WithStoreTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, storeTimeout, errStoreTimeout)
+}
+
+// newScheme returns the scheme of a layout with the server's secrets for a
+// namespace.
+func (c *Core) newScheme(name string, l snowfence.Layout) (_ *snowfence.Scheme, err error) {
+	var keys []*snowfence.Secret
+	if l.Cipher != snowfence.Plain && c.opts.Keys != nil {
+		if keys, err = c.opts.Keys(name); err != nil {
+			return nil, err
+		}
+	}
+	s, err := snowfence.NewScheme(l, keys...)
+	if errors.Is(err, snowfence.ErrKey) {
+		return nil, Errorf(Refused, "namespace %q is encrypted, and the server does not have its secrets: %w", name, err)
+	}
+	return s, err
 }

@@ -204,16 +204,5 @@ func (s *Management) schemeOf(name, layout string) (*snowfence.Scheme, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []*snowfence.Secret
-	if l.Cipher != snowfence.Plain && s.core.opts.Keys != nil {
-		if keys, err = s.core.opts.Keys(name); err != nil {
-			return nil, err
-		}
-	}
-	sc, err := snowfence.NewScheme(l, keys...)
-	if errors.Is(err, snowfence.ErrKey) {
-		return nil, Errorf(Refused, "layout %s is encrypted, and the server has no secrets for namespace %q: %w",
-			layout, name, err)
-	}
-	return sc, err
+	return s.core.newScheme(name, l)
 }

@@ -79,26 +79,15 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 	if ns.State == scope.Deleted {
 		return nil, 0, fmt.Errorf("namespace %q: %w: it was deleted", sp.Name, lease.ErrNoNamespace)
 	}
-	l := ns.Layout
-	var keys []*snowfence.Secret
-	if l.Cipher != snowfence.Plain && sp.core.opts.Keys != nil {
-		if keys, err = sp.core.opts.Keys(sp.Name); err != nil {
-			return nil, 0, err
-		}
-	}
-	s, err := snowfence.NewScheme(l, keys...)
-	if errors.Is(err, snowfence.ErrKey) {
-		return nil, 0, Errorf(Refused, "namespace %q is encrypted, and the server does not have its secrets: %w",
-			sp.Name, err)
-	}
+	s, err := sp.core.newScheme(sp.Name, ns.Layout)
 	if err != nil {
-		return nil, 0, Errorf(Internal, "namespace %q: %w", sp.Name, err)
+		return nil, 0, err
 	}
 	if s.Fingerprint() != ns.Fingerprint {
 		return nil, 0, Errorf(Refused, "namespace %q is encrypted with other secrets than the server has for it",
 			sp.Name)
 	}
-	if l.Bits(snowfence.FieldKey) > 0 && ns.State == scope.Active {
+	if ns.Layout.Bits(snowfence.FieldKey) > 0 && ns.State == scope.Active {
 		// A secret that is new among the server's secrets is made known, so
 		// that holders elsewhere may use it.
 		_, err = scope.Namespaces(sp.core.store).Create(ctx, sp.Name, s, nil)
