@@ -17,9 +17,9 @@
 //
 //   - Acquire: the grant begins at the highest of Until, now−ttl and the
 //     floor of the namespace, and ends at now+ttl, or a tick after its
-//     begin. It adds no more than that, so a process that restarts again
-//     and again does not push Until far ahead of the clock. Ticks beyond
-//     now and the longest ttl of the namespace are not used yet.
+//     begin. So a process that restarts again and again does not push
+//     Until far ahead of the clock. Ticks beyond now + the namespace's
+//     longest ttl wait.
 //   - Renew, every third of the ttl: Until becomes max(Until, now+ttl), by
 //     compare-and-swap on the nonce of the last write. A grant that ended
 //     more than a ttl ago begins anew instead. If a renewal fails or is
@@ -62,9 +62,9 @@
 //     that acquires a node can be granted ticks again that the store has
 //     forgotten. The forgotten holder notices this when it renews, after a
 //     third of the ttl (5 s), and that of a sublease at its own renewal or
-//     end, unless others have written its node more often by then. A holder
-//     over a server does not notice it where its namespace is gone, and
-//     others are not told where the store does not answer its server then.
+//     end, unless others have written its node more often by then. If
+//     the namespace is gone, a holder over a server notices nothing. If the
+//     store does not answer its server then, nobody else learns of it.
 //     Once it is noticed, no ID comes twice, because grants start above
 //     everything that can have been granted. Where nobody notices it, no ID
 //     comes twice once all earlier grants have ended: after the longest ttl

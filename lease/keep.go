@@ -144,9 +144,8 @@ func (l *Lease) attempt(ctx context.Context) error {
 	return nil
 }
 
-// note remembers how the attempt that began then went. before is the grant
-// until then. It logs without the mutex, because a log handler may ask the
-// lease.
+// note records the result of an attempt. before is the grant before it. It
+// logs without the mutex, because a log handler may ask the lease.
 func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	if l.life.Err() != nil {
 		return

@@ -62,7 +62,7 @@ type usage struct {
 type demand struct {
 	want bool      // a caller needs a grant: keep one
 	need int64     // highest tick that a caller waits to get past, −1 without one
-	used time.Time // last call of Grant
+	used time.Time // last wish for a grant
 }
 
 // pace is when the lease renews.

@@ -9,7 +9,7 @@ import (
 // minute is how many samples the figures of the last minute are made of.
 const minute = 60
 
-// failure is how often something failed, and what.
+// failure counts the failures of one kind.
 type failure struct {
 	Where  string `json:"where"` // a wire, or "store"
 	Kind   string `json:"kind"`

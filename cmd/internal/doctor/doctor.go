@@ -33,7 +33,7 @@ type Result struct {
 	Cure  string `json:"cure,omitempty"`
 }
 
-// Case is what there is to look at.
+// Case is the subject of the checks.
 type Case struct {
 	Now      func() time.Time
 	Store    *open.Store // nil if it could not be opened

@@ -20,8 +20,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Open leases a unit within a range of nodes, and sublets it with that
-// life. The zero range means any nodes. The lease must not idle.
+// Open leases a unit within a range of nodes, for the lessor of a life. The
+// zero range means any nodes. The lease must not idle.
 type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*sublet.Server, error)
 
 // Lessor is a [wire.Server] of single nodes, from units that it leases as
@@ -50,7 +50,7 @@ type Lessor struct {
 	byLife    map[string]*unit
 	unitCount int // units ever
 	failure   error
-	until     time.Time // up to when failed is told
+	until     time.Time // end of the time in which failure is told
 	ended     bool
 }
 

@@ -79,7 +79,8 @@ func (c *Core) newScheme(name string, l snowfence.Layout) (_ *snowfence.Scheme, 
 	}
 	s, err := snowfence.NewScheme(l, keys...)
 	if errors.Is(err, snowfence.ErrKey) {
-		return nil, Errorf(Refused, "namespace %q is encrypted, and the server does not have its secrets: %w", name, err)
+		return nil, Errorf(Refused, "namespace %q is encrypted, and the server does not have its secrets: %w",
+			name, err)
 	}
 	return s, err
 }

@@ -21,7 +21,7 @@ type givenOut struct {
 	latest  int64           // the period of the last number
 }
 
-// keptPeriods is of how many periods the last number is known.
+// keptPeriods bounds the periods with a known last number.
 const keptPeriods = 4
 
 // none stands for no number. Every other value comes after it.
@@ -86,8 +86,7 @@ func (g *givenOut) lastOf(period int64) (int64, bool) {
 	return last, ok
 }
 
-// meanRate is how much came a second over the last while, from looks at a
-// counter.
+// meanRate is the recent rate of a counter, from two samples of it.
 type meanRate struct {
 	mu            sync.Mutex
 	before, later sample
@@ -98,7 +97,7 @@ type sample struct {
 	n  int64
 }
 
-// rateTime is how long a rate is of at least, after the first while.
+// rateTime is the shortest span of a rate, but for the first.
 const rateTime = 10 * time.Second
 
 // of returns the rate when the counter is n.

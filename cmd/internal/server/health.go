@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Health is how the server's own lease in a namespace is.
+// Health is the state of the server's own lease in a namespace.
 type Health struct {
 	lease.Status
 
@@ -15,7 +15,7 @@ type Health struct {
 	Begins time.Time     // the first moment of a grant that lies in the future; zero when it began
 }
 
-// Health returns how the server's own lease is, and false when it has none.
+// Health returns the state of the server's own lease; false without one.
 func (own *OwnLease) Health(now time.Time) (Health, bool) {
 	st, ok := own.Status()
 	h := Health{Status: st}

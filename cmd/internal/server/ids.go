@@ -133,7 +133,7 @@ func (s *IDs) makeBatch(ctx context.Context, sp *Space, n int, tag *int64, use f
 	return err
 }
 
-// smallBatch is up to how many IDs have no buffer that is used again.
+// smallBatch is the largest batch without a buffer that is used again.
 const smallBatch = 1000
 
 // takeBuffer returns a slice for n IDs. Large ones are used again: a client

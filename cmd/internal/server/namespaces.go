@@ -87,8 +87,8 @@ func wantedNodes(first, last *int64, have *scope.Namespace, all int64) (snowfenc
 	return r, nil
 }
 
-// CreateNamespace makes one: where there is one already, it is as asked
-// for, or that is an error.
+// CreateNamespace makes a namespace, and fails if a different one has the
+// name.
 func (s *Management) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequest) (*pb.Namespace, error) {
 	have, err := s.findNamespace(ctx, m.Name)
 	if err != nil {

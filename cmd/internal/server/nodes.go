@@ -12,7 +12,7 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// PageOfLeases is how many leases are listed at once.
+// PageOfLeases bounds one page of a list of leases.
 const PageOfLeases = 4096
 
 // ListLeases lists nodes that were ever leased.

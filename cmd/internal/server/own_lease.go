@@ -15,12 +15,12 @@ import (
 )
 
 // OwnLease is the server's own lease in a namespace, and the generator over
-// it. It is acquired for the first ID. All methods are safe for concurrent
-// use.
+// it. It is acquired for the first ID, or to be ready. All methods are safe
+// for concurrent use.
 type OwnLease struct {
 	core     *Core
 	space    *Space
-	gen      atomic.Pointer[snowfence.Generator] // nil until the first ID
+	gen      atomic.Pointer[snowfence.Generator] // nil until the lease
 	warnTick atomic.Int64                        // first tick of the grant that WarnLater told of
 
 	openTurn chan struct{}               // semaphore of one: hold it to call the store or to set what follows

@@ -159,8 +159,8 @@ const (
 	maxAnnounced  = 256 // namespaces in a record
 )
 
-// LateAfter is when a server that has not written its record is not called
-// ready any more.
+// LateAfter is the age from which a record no longer counts as that of a
+// ready server.
 const LateAfter = 30 * time.Second
 
 // lastWrite is the last write of a server's record that the store

@@ -28,10 +28,10 @@ const (
 	refusalInterval = time.Minute
 )
 
-// throttle lets the first of many through.
+// throttle lets one line an interval pass.
 type throttle struct {
 	next   atomic.Int64 // when, in Unix nanoseconds
-	untold atomic.Int64 // were not let through since then
+	untold atomic.Int64 // lines held back since then
 }
 
 // allow reports whether to tell, and of how many that were not told.

@@ -107,9 +107,9 @@ type shares struct {
 	by    map[string]int64 // by address, token, or user
 }
 
-// fairShare is how many times as much as is free a client may have to get
-// more. So one client alone gets three quarters of all, and another one
-// finds some always but at the very end.
+// fairShare bounds a client's use, as a multiple of the free rest. So one
+// client alone gets three quarters of all, and another one finds some, but
+// at the very end.
 const fairShare = 3
 
 // takeShare takes n of most for a client, and reports whether there was

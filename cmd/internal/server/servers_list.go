@@ -72,8 +72,8 @@ func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 	return one, r.At > now.Add(-goneAfter).UnixMilli() && err == nil
 }
 
-// maxEnds is of how many leases the end is looked up, so that a list of
-// servers stays a few questions.
+// maxEnds bounds the leases whose ends a list of servers reads, so that
+// this stays a few questions.
 const maxEnds = 1000
 
 // addEnds adds when the leases of servers end, as the store has it: their

@@ -73,8 +73,8 @@ func IsLost(err error) bool { return errors.Is(err, errLost) }
 // storeClaim is a claim over a store. proceed looks at the clock, and
 // settles writes without an answer. Then renew writes the records, reads
 // the namespace, and confirms the grant. docs/prove/argument.md follows the
-// rules through the files: grant.go, acquire.go, renew.go, write.go,
-// confirm.go, release.go.
+// rules through the files: grant.go, acquire.go, renew.go, confirm.go,
+// release.go.
 type storeClaim struct {
 	*Setup
 	st       store.Store
@@ -93,7 +93,7 @@ type storeClaim struct {
 	lossAfter  *int64         // generation after which the store lost writes: the floor is raised; nil if it did not
 	identity   string         // of the store at the last confirmation
 	lossProven bool           // the store lost an acknowledged write, and gets another identity
-	reached    int64          // highest tick of the grants that this claim had
+	reached    int64          // end of the highest grant that this claim had
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
 	foundInstead []store.Record // what stood in its places, and the namespace; nil when that was not read
@@ -149,7 +149,7 @@ func (c *storeClaim) perBlock() int { return c.Nodes / int(c.unit) }
 // and the first tick.
 func (c *storeClaim) holderOf(from int64) string { return c.who + "." + strconv.FormatInt(from, 10) }
 
-// noteReach remembers the highest tick that this claim may have used.
+// noteReach remembers the highest end of this claim's grants.
 func (c *storeClaim) noteReach(from, until int64) {
 	if until > from {
 		c.reached = max(c.reached, until)

@@ -26,12 +26,12 @@ type finder struct {
 const (
 	probeBlocks  = 64   // blocks that a probe reads
 	probeRecords = 1024 // records that it reads, unless one block has more
-	labelShare   = 4    // one in so many of its blocks is one that the label points to
+	labelShare   = 4    // of so many of its blocks, one is the label's
 )
 
 // candidates yields the records of free blocks, until one is taken: the
 // block held last, the preferred one, the best of a probe, and then any. A
-// lease that waits for a node looks at all of them once a ttl. An error
+// lease that waits for one of many nodes looks at all once a ttl. An error
 // ends the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error] {
 	return func(yield func([]store.Record, error) bool) {

@@ -18,8 +18,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Setup is the purpose of a claim, and what its lease may read during a
-// step.
+// Setup is the purpose of a claim, and the state that its lease may read
+// during a step.
 type Setup struct {
 	Settings
 	Name   string // of the namespace
@@ -69,7 +69,7 @@ func (s *Setup) Now() time.Time {
 // correct sets the time to the wall clock, which agrees with the store's or
 // the server's.
 //
-// Invariant: floors and the word of the generator only rise, so the time
+// Invariant: floors and a generator's position only rise, so the time
 // decides no uniqueness.
 func (s *Setup) correct(by time.Duration) {
 	s.Clock.Correct()
@@ -77,8 +77,8 @@ func (s *Setup) correct(by time.Duration) {
 		"namespace", s.Name, "label", s.Label, "ahead", by.Round(time.Millisecond))
 }
 
-// Kept is the highest until that was sent for a node. Node is −1 if a
-// server was to choose it. It is kept for us up to that tick, not longer.
+// Kept is a node, and the highest until that was sent for it: the store may
+// keep it for us up to there. Node is −1 if a server was to choose it.
 type Kept struct{ Node, Until int64 }
 
 func (k *Kept) String() string {
@@ -142,7 +142,7 @@ type Settings struct {
 	Logger  *slog.Logger
 }
 
-// longestLabel is the length of a label that every store keeps.
+// longestLabel leaves room in 255 bytes for the name of a token.
 const longestLabel = 128
 
 // Normal returns the settings with a label and a block size, checked.
