@@ -45,7 +45,7 @@ type Env struct {
 
 // New returns the environment of a process.
 func New(stdin io.Reader, stdout, stderr io.Writer, environ []string) *Env {
-	e := &Env{Stdin: stdin, Stdout: stdout, Stderr: stderr, Vars: map[string]string{}, Now: time.Now}
+	e := &Env{Stdin: stdin, Stdout: output{stdout}, Stderr: stderr, Vars: map[string]string{}, Now: time.Now}
 	for _, pair := range environ {
 		if name, value, ok := strings.Cut(pair, "="); ok {
 			e.Vars[name] = value
@@ -53,6 +53,21 @@ func New(stdin io.Reader, stdout, stderr io.Writer, environ []string) *Env {
 	}
 	e.Places = open.PlacesOf(runtime.GOOS, e.Getenv)
 	return e
+}
+
+// errNoReader means that the reader of standard output has left.
+var errNoReader = errors.New("nobody reads it any more")
+
+// output is standard output. A store's connection can break as a pipe does,
+// so only the writer knows whose error it is.
+type output struct{ io.Writer }
+
+func (o output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		err = errNoReader
+	}
+	return n, err
 }
 
 // Getenv returns the value of a variable; "" if it is unset.
@@ -66,7 +81,7 @@ func (e *Env) Run(
 	return func(cmd *cobra.Command, args []string) error {
 		out := bufio.NewWriterSize(e.Stdout, 64<<10)
 		err := work(cmd, args, out)
-		if flushErr := out.Flush(); flushErr != nil && (err == nil || errors.Is(flushErr, syscall.EPIPE)) {
+		if flushErr := out.Flush(); flushErr != nil && err == nil {
 			err = fmt.Errorf("standard output: %w", flushErr)
 		}
 		if err != nil {
@@ -82,8 +97,6 @@ func (e *Env) Exit(cmd *cobra.Command, err error) int {
 	if b, ok := e.Stderr.(*logBuffer); ok {
 		defer b.flush()
 	}
-	var own runError
-	ours := errors.As(err, &own)
 	switch {
 	case err == nil:
 		return ExitOK
@@ -91,7 +104,7 @@ func (e *Env) Exit(cmd *cobra.Command, err error) int {
 		return ExitFindings
 	case errors.Is(err, ErrBadInput):
 		return ExitUsage
-	case errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, errNoReader):
 		return ExitOK // the reader has what it wanted
 	case errors.Is(err, context.Canceled):
 		e.Message("interrupted")
@@ -101,14 +114,11 @@ func (e *Env) Exit(cmd *cobra.Command, err error) int {
 		e.Log = slog.New(slog.NewJSONHandler(e.Stderr, nil))
 	}
 	e.say(slog.LevelError, "%s", WithoutPackage(err))
-	if e.Advice != nil {
-		if advice := e.Advice(err); advice != "" {
-			e.Message("%s", advice)
-		}
+	if e.Advice != nil && e.Advice(err) != "" {
+		e.Message("%s", e.Advice(err))
 	}
-	var usage usageError
 	switch {
-	case !ours || errors.As(err, &usage):
+	case !errors.As(err, new(runError)) || errors.As(err, new(usageError)):
 		if cmd != nil {
 			e.Message("try '%s --help'", cmd.CommandPath())
 		}
