@@ -97,11 +97,13 @@ func decode(name string, r store.Record) (state, error) {
 	if err == nil {
 		s.Definition, s.course, err = s.withDefaults()
 	}
-	if err != nil {
-		return s, fmt.Errorf("sequence %q: its record is of a later version, or damaged: use a newer program, "+
-			"or restore a backup and confirm the sequence: %w", name, err)
+	switch {
+	case err == nil:
+		return s, nil
+	case json.Unmarshal([]byte(r.Data), &stored{}) == nil: // this program knows a part of it
+		return s, fmt.Errorf("sequence %q: its record is of a later version: use a newer program: %w", name, err)
 	}
-	return s, nil
+	return s, fmt.Errorf("sequence %q: %w", name, store.Damaged(r.Key, err))
 }
 
 func readPeriod(ctx context.Context, st store.Store, name string, period int64) (store.Record, store.Reply, error) {

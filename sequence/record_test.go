@@ -30,10 +30,13 @@ func TestNames(t *testing.T) {
 }
 
 // A record of a later version may mean other numbers: it is refused, as is
-// a damaged one.
-func TestRecordOfALaterVersion(t *testing.T) {
-	for _, data := range []string{
-		`{"mode":"fast","step":1,"class":3}`, `{"mode":"dated","step":1}`, `{`, ``,
+// a damaged one. Only who has a damaged one is told to restore a backup,
+// and all that makes it safe.
+func TestRecordsThatAreRefused(t *testing.T) {
+	const later, damaged = "use a newer program: ", "restore a backup, and run snowfence store restored before"
+	for data, cure := range map[string]string{
+		`{"mode":"fast","step":1,"class":3}`: later, `{"mode":"dated","step":1}`: later,
+		`{`: damaged, ``: damaged, `{"step":"1"}`: damaged, `{"step":"1","class":3}`: damaged,
 	} {
 		st := newShaky()
 		create(t, st, Definition{})
@@ -43,7 +46,10 @@ func TestRecordOfALaterVersion(t *testing.T) {
 		_, err := Open(t.Context(), st, name, nil)
 		_, list := List(t.Context(), st)
 		for _, err := range []error{err, list, Create(t.Context(), st, name, Definition{})} {
-			says(t, err, "newer program", "%s", data)
+			says(t, err, cure, "%s", data)
+			if cure == later && strings.Contains(err.Error(), "backup") {
+				t.Errorf("%s: %v", data, err)
+			}
 		}
 		if st.pins != 0 {
 			t.Errorf("%d pins are left", st.pins)
