@@ -56,7 +56,7 @@ func TestNobodyIsFree(t *testing.T) {
 		want []string
 	}{
 		{Options{Nodes: 2}, []string{"no 2 contiguous ones of the 8 nodes", "7 are held by many (2), b (1), c (1), d (1), e (1) and others, 1 are vetoed;"}},
-		{Options{}, []string{"all 8 nodes", "7 are held", ", 1 are vetoed", "make more nodes leasable"}},
+		{Options{}, []string{"all 8 nodes", "7 are held", ", 1 are vetoed", "a layout with more node bits"}},
 		{Options{Within: snowfence.NodeRange{Until: 3}}, []string{"all 3 nodes from 0 to 2", "3 are held by many (2), b (1);", "or widen Options.Within"}},
 	} {
 		_, err := Open(t.Context(), g.st, "n", g.l.setup.Scheme, &c.o)

@@ -277,7 +277,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// A held unit has all its nodes.
+// A held unit has all its nodes. Where all nodes of a layout can be leased,
+// the cure is another layout.
 func TestUnitsThatAreLeft(t *testing.T) {
 	st, l := store.NewMemory(), snowfence.Default()
 	s := tests.Must(snowfence.NewScheme(l))
@@ -288,5 +289,9 @@ func TestUnitsThatAreLeft(t *testing.T) {
 			At: start.UnixMilli(), Until: l.TickOf(start.Add(15 * time.Second)),
 		}}))
 	}
-	expect(t, look(t, st, start, NodesLeft), Found, "all 1024 nodes are taken")
+	left := look(t, st, start, NodesLeft)
+	expect(t, left, Found, "all 1024 nodes are taken")
+	if cure := left[0].Cure; !strings.Contains(cure, "more node bits") || strings.Contains(cure, "leasable") {
+		t.Error(cure)
+	}
 }

@@ -61,16 +61,16 @@ func nodes(ctx context.Context, c *Case, ns scope.Namespace, l snowfence.Layout,
 	}
 	widen := "lease more nodes: snowfence namespace change " + ns.Name + " --leasable RANGE --unused TIME" + c.Flags +
 		": " + show.Unused
-	if anyHeld {
-		widen = "stop a holder, or " + widen
-	} else {
-		widen = "end a veto, or " + widen
+	if total == 1<<l.Bits(snowfence.FieldNode) {
+		widen = "give servers a smaller --block, or change to a layout with more node bits: " +
+			"https://snowfence.github.io/snowfence/operate/operations#another-layout"
 	}
+	cure := map[bool]string{true: "stop a holder, or ", false: "end a veto, or "}[anyHeld] + widen
 	switch {
 	case free == 0:
-		r.found(NodesLeft, ns.Name, widen, "all %d nodes are taken: the next program gets none", total)
+		r.found(NodesLeft, ns.Name, cure, "all %d nodes are taken: the next program gets none", total)
 	case free*10 < total:
-		r.found(NodesLeft, ns.Name, widen, "%d of %d nodes are free", free, total)
+		r.found(NodesLeft, ns.Name, cure, "%d of %d nodes are free", free, total)
 	default:
 		r.good(NodesLeft, ns.Name, "%d of %d nodes are free", free, total)
 	}

@@ -27,6 +27,7 @@ type TakenError struct {
 	same     bool      // the holder of the fixed node has this lease's label
 	guarded  bool      // by Options.Guard
 	narrowed bool      // by Options.Within
+	whole    bool      // Nodes are all that the layout has
 	until    time.Time // of the fixed node
 }
 
@@ -48,7 +49,10 @@ func (e *TakenError) Error() string {
 	var b strings.Builder
 	among := fmt.Sprintf("%d nodes", e.Nodes.Until-e.Nodes.From)
 	more := "make more nodes leasable"
-	if e.narrowed {
+	switch {
+	case e.whole:
+		more = "change to a layout with more node bits"
+	case e.narrowed:
 		among += fmt.Sprintf(" from %d to %d", e.Nodes.From, e.Nodes.Until-1)
 		more += ", or widen Options.Within"
 	}
@@ -68,11 +72,9 @@ func (e *TakenError) Error() string {
 		fmt.Fprintf(&b, "; the next one is free in %v if it is not renewed", e.NextFree.Round(time.Millisecond))
 	}
 	if e.Held == 0 && e.Vetoed > 0 && e.NextFree == 0 { // waiting does not help
-		b.WriteString(": end a veto, or " + more)
-	} else {
-		b.WriteString(": wait (Options.Wait), stop a holder, or " + more)
+		return b.String() + ": end a veto, or " + more
 	}
-	return b.String()
+	return b.String() + ": wait (Options.Wait), stop a holder, or " + more
 }
 
 // Unwrap returns [fault.ErrTaken].
@@ -109,6 +111,7 @@ func (t *tally) error(f *finder) *TakenError {
 	e := &TakenError{
 		Nodes: f.ns.Nodes, Block: c.Nodes, Held: t.held, Vetoed: t.vetoed,
 		Namespace: c.Name, narrowed: c.Within != snowfence.NodeRange{},
+		whole: f.ns.Nodes == snowfence.NodeRange{Until: c.Scheme.Nodes()},
 	}
 	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.labels[b], t.labels[a]), cmp.Compare(a, b))

@@ -67,8 +67,8 @@ func leaseError(f *command.StoreFlags, err error) error {
 		return errors.New(text)
 	case taken.Held == 0 && taken.NextFree > 0: // used up ahead of time by clocks that were ahead, and given back
 		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
-			"clock was ahead when they were leased, or is behind now; if it is right, wait, or lease more nodes of "+
-			"the layout:\n  %s\n  %s\n%s", f.Namespace, taken.NextFree.Round(time.Second), list,
+			"clock was ahead when they were leased, or is behind now; if it is right, wait, or lease more nodes, "+
+			"where the layout has more:\n  %s\n  %s\n%s", f.Namespace, taken.NextFree.Round(time.Second), list,
 			f.Command("snowfence namespace change %s --leasable RANGE --unused TIME", f.Namespace), show.Unused)
 	default:
 		return fmt.Errorf("%s; this lists holders and vetoes:\n  %s", text, list)
