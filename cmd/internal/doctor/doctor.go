@@ -37,7 +37,7 @@ type Result struct {
 type Case struct {
 	Now      func() time.Time
 	Store    *open.Store // nil if it could not be opened
-	StoreErr error       // why not
+	StoreErr error       // why not; nil where servers stand in its place
 	Flags    string      // what makes a command use the same store, behind a space
 	Config   *serve.Config
 	Secrets  []string // files with secrets that settings name

@@ -24,8 +24,9 @@ func settings(_ context.Context, c *Case, r *report) {
 	}
 	ends, err := serve.CheckFiles(*c.Config)
 	if err != nil {
-		r.found(Settings, c.Config.File, "do what the error says, and try it: snowfence serve "+
-			"--check-config --config "+c.Config.File, "%v", err)
+		program := map[bool]string{false: "serve", true: "agent"}[c.Config.Agent]
+		r.found(Settings, c.Config.File, "do what the error says, and try it: snowfence "+program+
+			" --check-config --config "+c.Config.File, "%v", err)
 		if len(ends.Certificates) == 0 && c.Config.TLSCert != "" {
 			r.unchecked(all[1:2], "", "not all files could be read")
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -26,6 +27,9 @@ func storeOpens(_ context.Context, c *Case, r *report) {
 				"(--start), and delete it", "this user's programs used it, another scope: its IDs can be the same")
 		}
 		return
+	case err == nil:
+		r.unchecked(r.names, "", "an agent has servers in place of a store: run doctor over their store")
+		return
 	case errors.Is(err, open.ErrNoStore), errors.Is(err, sqlstore.ErrNoTables):
 		create := "correct --store, or make a namespace: snowfence namespace create default" + c.Flags
 		r.found(StoreMissing, "", create, "%v", err)
@@ -37,11 +41,8 @@ func storeOpens(_ context.Context, c *Case, r *report) {
 	default:
 		r.found(StoreUnusable, "", "do what the error says", "%v", err)
 	}
-	for _, name := range []string{StoreMissing, StoreUnusable, StoreRestored} {
-		if name != r.results[0].Name {
-			r.unchecked([]string{name}, "", "the store could not be opened")
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return name == r.results[0].Name })
+	r.unchecked(others, "", "the store could not be opened")
 }
 
 // versions has the names of the settings with a version, and the oldest

@@ -19,6 +19,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// agentDefaults are the defaults of an agent, where a server has others.
+var agentDefaults = map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""}
+
 func agentCommand(e *command.Env) *cobra.Command {
 	cmd := serverCommand(e, &cobra.Command{
 		Use: "agent", Short: "Serve the programs of one host over a socket, from units of nodes", Args: cobra.NoArgs,
@@ -37,7 +40,7 @@ The agent ends when its namespace gets another layout or is deleted: start it ag
 does.`,
 		Example: `  snowfence agent --store https://ids:8443 --token-file token --ready-for jobs
   curl --unix-socket /run/snowfence/agent.sock http://localhost/v1/jobs/next`,
-	}, map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""})
+	}, agentDefaults)
 	cmd.Flags().Lookup("store").Usage = "`URLs` of the servers, with commas between them, or of their store"
 	return cmd
 }

@@ -74,6 +74,9 @@ func doctorCase(ctx context.Context, e *command.Env, f *command.StoreFlags, conf
 	c := &doctor.Case{Now: e.Now}
 	if config != "" {
 		settings, err := settingsOf(e, []string{"--config", config}, nil)
+		if err == nil && settings.Agent { // it listens elsewhere
+			settings, err = settingsOf(e, []string{"--config", config}, agentDefaults)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -84,19 +87,19 @@ func doctorCase(ctx context.Context, e *command.Env, f *command.StoreFlags, conf
 		if settings.Secrets != nil {
 			c.Secrets = append(c.Secrets, config)
 		}
-		if settings.TLSKey != "" {
-			c.Secrets = append(c.Secrets, settings.TLSKey)
-		}
+		c.Secrets = append(c.Secrets, settings.TLSKey, settings.TokenFile)
 		for _, files := range settings.SecretFiles {
 			c.Secrets = append(c.Secrets, strings.Split(files, ":")...)
 		}
 	}
 	c.Secrets = append(c.Secrets, open.SecretFiles(f.URL, e.Getenv)...)
 	slices.Sort(c.Secrets)
+	c.Secrets = slices.DeleteFunc(c.Secrets, func(file string) bool { return file == "" })
 	c.Flags = f.Command("")
-	if f.URL == "" {
+	switch {
+	case f.URL == "":
 		c.Store, c.StoreErr = e.Places.Look(ctx)
-	} else {
+	case c.Config == nil || open.Servers(f.URL) == nil:
 		c.Store, c.StoreErr = open.Look(ctx, f.URL, e.Getenv)
 	}
 	if errors.Is(c.StoreErr, open.ErrURL) {

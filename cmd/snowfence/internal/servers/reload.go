@@ -41,7 +41,7 @@ func logLevel(c *serve.Config) slog.Level {
 // warnFiles warns of keys and passwords that every user of this machine can
 // read.
 func warnFiles(e *command.Env, c *serve.Config) {
-	files := append(open.SecretFiles(c.Store, func(name string) string { return e.Getenv(name) }), c.TLSKey)
+	files := append(open.SecretFiles(c.Store, e.Getenv), c.TLSKey, c.TokenFile)
 	for _, name := range files {
 		info, err := os.Stat(name)
 		if name != "" && err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
