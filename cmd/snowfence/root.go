@@ -32,7 +32,7 @@ func newRoot(e *command.Env) *cobra.Command {
 		Long: `Snowfence makes 64-bit IDs that are unique within one namespace of one store, over
 crashes and clock steps, takes IDs of any Snowflake-like system apart, and plans layouts.
 
-Every flag can be set in the environment: SNOWFENCE_STORE for --store, and so on.
+Most flags can be set in the environment: SNOWFENCE_STORE for --store, and so on.
 Data goes to standard output, messages to standard error.
 Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 130 interrupted.`,
