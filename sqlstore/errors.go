@@ -40,8 +40,7 @@ type errorTexts struct {
 // hasCode reports whether an error has one of the codes. A commitError does
 // not count.
 func (e errorTexts) hasCode(err error, codes []string) bool {
-	var undone *commitError
-	return err != nil && !errors.As(err, &undone) && slices.Contains(codes, e.code(err))
+	return err != nil && !errors.As(err, new(*commitError)) && slices.Contains(codes, e.code(err))
 }
 
 // explainError says where an error comes from and what to do about it.
@@ -116,8 +115,8 @@ var sqliteAdvice = map[string]string{
 		"writing into its folder too, where SQLite makes files beside it",
 	"disk I/O error": "the disk fails, or the file was changed by something else than SQLite: see the " +
 		"system's log, and end all programs that use the file before it is touched",
-	"database disk image is malformed": "the file is damaged: end all programs that use it, and " +
-		"replace it by a backup; grants then start above all earlier ones; keep the damaged file",
+	"database disk image is malformed": "the file is damaged: end all programs that use it, keep a copy, and " +
+		"restore a backup as https://snowfence.github.io/snowfence/operate/operations#backup says",
 	"database or disk is full": "the disk is full: make room, and leases go on by themselves",
 	"unable to open database file": "the file cannot be opened: its folder must exist, and this " +
 		"user must be allowed to write there",
