@@ -78,18 +78,12 @@ const (
 // withDefaults returns the definition with every default written out, and
 // the course of its numbers.
 func (d Definition) withDefaults() (Definition, course, error) {
-	c := course{start: 1, step: d.Step}
+	c := course{start: *cmp.Or(d.Start, new(int64(1))), step: cmp.Or(d.Step, 1)}
 	switch {
 	case d.Mode == "" && d.Pattern != "":
 		d.Mode = Dense // people look for gaps in dated numbers
 	case d.Mode == "":
 		d.Mode = Fast
-	}
-	if d.Start != nil {
-		c.start = *d.Start
-	}
-	if c.step == 0 {
-		c.step = 1
 	}
 	last := c.farthestNumber()
 	if d.Pattern != "" {
@@ -107,9 +101,7 @@ func (d Definition) withDefaults() (Definition, course, error) {
 		return d, c, fmt.Errorf("zone %q without a pattern: only dated sequences have a zone (%w)", d.Zone,
 			lease.ErrInvalid)
 	}
-	if d.Max != nil {
-		last = *d.Max
-	}
+	last = *cmp.Or(d.Max, &last)
 	if d.MinRange == 0 {
 		d.MinRange = usualMinRange
 		if d.MaxRange > 0 {
