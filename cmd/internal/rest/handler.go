@@ -143,8 +143,7 @@ type problem struct {
 func Problem(w http.ResponseWriter, err error) {
 	kind := server.KindOf(err)
 	code := kind.Status()
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if errors.As(err, new(*http.MaxBytesError)) {
 		code = http.StatusRequestEntityTooLarge
 	}
 	if code == http.StatusServiceUnavailable || code == http.StatusTooManyRequests {

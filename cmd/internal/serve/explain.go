@@ -19,8 +19,7 @@ func Explain(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: correct the path, or make the file", err)
 	case errors.Is(err, fs.ErrPermission):
-		var file *fs.PathError
-		if errors.As(err, &file) {
+		if file, ok := errors.AsType[*fs.PathError](err); ok {
 			return fmt.Errorf("%w: the user who runs the server, %d, has to be able to read it: as root, chgrp "+
 				"GROUP %s && chmod 640 %s, with a group of that user", err, os.Getuid(), file.Path, file.Path)
 		}
@@ -31,7 +30,6 @@ func Explain(err error) error {
 // explainListen says why the server cannot listen on an address, and what
 // to do.
 func explainListen(l listener, err error) error {
-	var name *net.DNSError
 	_, socket := socketPath(l.address)
 	switch {
 	case socket && errors.Is(err, fs.ErrNotExist):
@@ -47,7 +45,7 @@ func explainListen(l listener, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: this user may not listen on %s: give --%s a port from 1024 on: %w",
 			l.name, l.address, l.name, err)
-	case errors.As(err, &name):
+	case errors.As(err, new(*net.DNSError)):
 		return fmt.Errorf("%s: %s: this machine does not know that name: give --%s an address: %w",
 			l.name, l.address, l.name, err)
 	}

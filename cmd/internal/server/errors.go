@@ -220,8 +220,7 @@ func sequenceError(name string, err error) error {
 // RetryAfter returns when it makes sense to ask again after an error, in
 // whole seconds.
 func RetryAfter(err error) time.Duration {
-	var wait *snowfence.WaitError
-	if errors.As(err, &wait) {
+	if wait, ok := errors.AsType[*snowfence.WaitError](err); ok {
 		return max(time.Second, (wait.Missing + time.Second - 1).Truncate(time.Second))
 	}
 	return time.Second

@@ -40,7 +40,6 @@ func firstGrant(ctx context.Context, s *Setup, c Claim) (none snowfence.Grant, _
 			return none, fmt.Errorf("%w (%w)", before, ctx.Err())
 		}
 		wait := s.Backoff(failures)
-		var taken *TakenError
 		switch {
 		case errors.Is(err, fault.ErrTaken):
 			if !s.Wait {
@@ -48,7 +47,7 @@ func firstGrant(ctx context.Context, s *Setup, c Claim) (none snowfence.Grant, _
 			}
 			before, failures = err, 0
 			wait = s.TTL/10 + s.Backoff(8) // a holder may give back any time
-			if errors.As(err, &taken) && taken.NextFree > 0 {
+			if taken, ok := errors.AsType[*TakenError](err); ok && taken.NextFree > 0 {
 				wait = min(wait, taken.NextFree+s.Backoff(0))
 			}
 			s.Logger.Info("waiting for a free node", "namespace", s.Name, "label", s.Label, "cause", err)

@@ -24,9 +24,8 @@ func (e advisedError) Unwrap() error { return e.err }
 // sequenceError says in the words of the command line what to do about an
 // error of the library.
 func sequenceError(e *command.Env, name string, err error) error {
-	var advised advisedError
 	switch {
-	case errors.As(err, &advised):
+	case errors.As(err, new(advisedError)):
 		return err
 	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrRefused), errors.Is(err, sequence.ErrPeriod):
 		return command.Usage(advise(e, err))
