@@ -50,9 +50,8 @@ func TestGenerator(t *testing.T) {
 		if l := layout("default"); l != snowfence.Default().String() {
 			t.Errorf("default has the layout %s", l)
 		}
-		if err := opened(t, st, &lease.Options{Namespace: "orders"}); !errors.Is(err, lease.ErrNoNamespace) {
-			t.Errorf("a namespace of another name: %v", err)
-		}
+		err := opened(t, st, &lease.Options{Namespace: "orders"})
+		wantErr(t, err, lease.ErrNoNamespace, "a namespace of another name")
 		if err := opened(t, st, &lease.Options{
 			Namespace: "orders", Layout: snowfence.MustLayout("sonyflake"), Create: true,
 		}); err != nil {
@@ -66,7 +65,7 @@ func TestGenerator(t *testing.T) {
 				t.Errorf("with the layout that it has, or none: %v", err)
 			}
 		}
-		err := opened(t, st, &lease.Options{Namespace: "orders", Layout: snowfence.Default()})
+		err = opened(t, st, &lease.Options{Namespace: "orders", Layout: snowfence.Default()})
 		if !errors.Is(err, lease.ErrMismatch) ||
 			!strings.Contains(err.Error(), "without a Layout in the options its own is used") {
 			t.Errorf("with another layout: %v", err)
@@ -76,13 +75,9 @@ func TestGenerator(t *testing.T) {
 			"a layout that is none": {Namespace: "new", Create: true, Layout: snowfence.Layout{Tick: time.Second}},
 			"secrets without a use": {Secrets: []*snowfence.Secret{snowfence.GenerateSecret()}},
 		} {
-			if err := opened(t, st, &o); err == nil {
-				t.Errorf("no error for %s", what)
-			}
+			fails(t, opened(t, st, &o), "%s", what)
 		}
-		if _, err := lease.Generator(t.Context(), nil, nil); err == nil {
-			t.Error("no error without a store")
-		}
+		fails(t, errOf(lease.Generator(t.Context(), nil, nil)), "without a store")
 	})
 }
 

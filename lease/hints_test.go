@@ -64,9 +64,7 @@ func TestHints(t *testing.T) {
 		other := scheme(snowfence.MustLayout("sonyflake"))
 		_, err = lease.Open(t.Context(), st, "orders", other, nil)
 		says(err, "use its layout, or another namespace")
-		if !errors.Is(err, lease.ErrMismatch) {
-			t.Fatal(err)
-		}
+		wantErr(t, err, lease.ErrMismatch, "another layout")
 		l := must(snowfence.ParseLayout(layoutOf(t, st, "orders")))
 		works(lease.Open(t.Context(), st, "orders", scheme(l), nil))
 		must(scope.Namespaces(st).Create(t.Context(), "other", other, nil))

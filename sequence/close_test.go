@@ -56,7 +56,7 @@ func TestClose(t *testing.T) {
 			_, reserved := s.Reserve(t.Context(), 2)
 			_, filled := s.Fill(t.Context(), make([]int64, 2))
 			for _, err := range []error{tried, reserved, filled} {
-				wantErr(t, err, ErrClosed, "")
+				wantErr(t, err, ErrClosed, "after the end")
 			}
 		})
 	}

@@ -124,9 +124,7 @@ func TestImportRefuses(t *testing.T) {
 		{"a", Definition{Pattern: daily, Zone: "Local"}, map[int64]int64{20261122: 1}, lease.ErrInvalid},
 	} {
 		st := store.NewMemory()
-		if err := Import(t.Context(), st, c.name, c.d, c.last); !errors.Is(err, c.want) {
-			t.Errorf("%s, %+v, %v: %v, want %v", c.name, c.d, c.last, err, c.want)
-		}
+		wantErr(t, Import(t.Context(), st, c.name, c.d, c.last), c.want, "%s, %+v, %v", c.name, c.d, c.last)
 		if heads, _, err := st.Heads(t.Context()); err != nil || len(heads) > 0 {
 			t.Errorf("%+v was written: %v", heads, err)
 		}

@@ -2,12 +2,12 @@ package scope_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -130,10 +130,8 @@ func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	r.Nonce, r.Data = "another", "{"
 	must(store.Put(t.Context(), st, store.Write{Old: rs[0].Nonce, New: r}))
 	_, err := scope.Namespaces(st).Show(t.Context(), "orders")
-	if err == nil || !strings.Contains(err.Error(),
-		"stop the programs of this store, restore a backup, and run snowfence store restored before one starts") {
-		t.Errorf("%v", err)
-	}
+	tests.Says(t, err, "stop the programs of this store, restore a backup, and run snowfence store restored before "+
+		"one starts", "a damaged namespace")
 }
 
 func newScheme(t testing.TB, spec string) *snowfence.Scheme {

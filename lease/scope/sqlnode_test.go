@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -171,9 +172,7 @@ func TestRecordedNodeIsNotLeasedAfterACrash(t *testing.T) {
 			node := int64(6)
 			record := func() {
 				_, _, err := scope.Namespaces(crashing{st}).RecordFunctions(t.Context(), "default", 6, shop, false)
-				if err == nil {
-					t.Error("the program did not end between the record and the eviction")
-				}
+				tests.Fails(t, err, "the program did not end between the record and the eviction")
 			}
 			o := &lease.Options{Node: &node, TTL: 40 * time.Second}
 			if !taken { // the lease has looked at the namespace already
