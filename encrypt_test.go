@@ -209,9 +209,7 @@ func runEncrypted(t *testing.T, g *Generator) []ID {
 	for range 4 {
 		go func() {
 			ids, err := takeNext(g, 20000)
-			if err != nil {
-				t.Error(err)
-			}
+			noError(t, err)
 			done <- ids
 		}()
 	}

@@ -30,9 +30,7 @@ func opened(t *testing.T, st store.Store, o *lease.Options) error {
 		return err
 	}
 	must(g.Next(t.Context()))
-	if err := g.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, g.Close())
 	return nil
 }
 

@@ -47,9 +47,7 @@ func TestHints(t *testing.T) {
 		says(err, "wait (Options.Wait), stop a holder, or make more nodes leasable, or widen Options.Within")
 		go func() {
 			time.Sleep(time.Minute)
-			if err := holder.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, holder.Close())
 		}()
 		works(open(&lease.Options{Wait: true}))
 		holder = must(open(nil))

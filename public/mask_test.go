@@ -45,9 +45,7 @@ func TestMask(t *testing.T) {
 	}
 	in := row{ID: 2083727055179621056}
 	text, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, err)
 	if want := `{"ID":"` + snowfence.Base32Hex.Encode(m.Public(snowfence.ID(in.ID))) + `"}`; string(text) != want {
 		t.Errorf("%s, want %s", text, want)
 	}

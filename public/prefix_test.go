@@ -155,9 +155,7 @@ func TestTypedIDs(t *testing.T) {
 		id := OrderID(int64(t.Word()))
 		in := record{Order: id, Count: map[OrderID]int{id: 1}}
 		text, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, err)
 		want := "ord_" + snowfence.Base32Hex.Encode(snowfence.ID(id))
 		if string(text) != fmt.Sprintf(`{"Order":%q,"Count":{%[1]q:1}}`, want) || fmt.Sprint(id) != want {
 			t.Fatalf("%s, %v", text, id)

@@ -158,9 +158,7 @@ func TestAnyWaits(t *testing.T) {
 		}
 		go func() { // mended while a call waits
 			time.Sleep(time.Minute)
-			if err := Confirm(t.Context(), all[2], name, Confirmation{Floor: new(int64(100))}); err != nil {
-				t.Error(err)
-			}
+			noError(t, Confirm(t.Context(), all[2], name, Confirmation{Floor: new(int64(100))}))
 		}()
 		expect(t, a, 103)
 	})

@@ -156,9 +156,7 @@ func TestOneCallUnderWay(t *testing.T) {
 		for range 16 {
 			wg.Go(func() {
 				for range 20 {
-					if _, err := s.Next(t.Context()); err != nil {
-						t.Error(err)
-					}
+					noError(t, errOf(s.Next(t.Context())))
 				}
 			})
 		}

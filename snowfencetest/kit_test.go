@@ -152,9 +152,7 @@ func TestSynctest(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 { // 12,000 numbers are three ticks of waiting
 			wg.Go(func() {
-				if _, err := k.Fill(t.Context(), make([]snowfence.ID, 3000)); err != nil {
-					t.Error(err)
-				}
+				tests.NoError(t, tests.ErrOf(k.Fill(t.Context(), make([]snowfence.ID, 3000))))
 			})
 		}
 		wg.Wait()

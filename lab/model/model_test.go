@@ -185,9 +185,7 @@ func TestModels(t *testing.T) {
 		rows.WriteString(row)
 	}
 	if *table != "" {
-		if err := os.WriteFile(*table, []byte(rows.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, os.WriteFile(*table, []byte(rows.String()), 0o644))
 	}
 }
 

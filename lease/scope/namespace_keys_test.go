@@ -30,9 +30,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	}
 	wantErr(t, errOf(scope.Namespaces(st).Change(ctx, "users", a, nil)), nil, "the same layout under the same secret")
 	l := must(lease.Open(ctx, st, "users", a, nil))
-	if err := l.Shutdown(ctx); err != nil {
-		t.Error(err)
-	}
+	tests.NoError(t, l.Shutdown(ctx))
 }
 
 // Where the layout has room for the number of the key, keys are added, and
@@ -58,9 +56,7 @@ func TestKeysAreAdded(t *testing.T) {
 			t.Errorf("%d keys: %v", len(step.keys), err)
 		}
 		if err == nil {
-			if err := l.Shutdown(ctx); err != nil {
-				t.Error(err)
-			}
+			tests.NoError(t, l.Shutdown(ctx))
 		}
 	}
 	ns, err := scope.Namespaces(st).Show(ctx, "orders")
@@ -155,9 +151,7 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	_, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, nil, b), nil)
 	wantErr(t, err, snowfence.ErrKey, "key 0 is left out")
 	must(scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil))
-	if err := open(a, b); err != nil {
-		t.Error(err)
-	}
+	tests.NoError(t, open(a, b))
 }
 
 // must returns the result of a call that has to work.

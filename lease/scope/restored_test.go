@@ -29,9 +29,7 @@ func TestRestored(t *testing.T) {
 			if err == nil {
 				err = first.Close()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			tests.NoError(t, err)
 			take := func(off time.Duration) snowfence.Grant {
 				o := &lease.Options{TTL: time.Minute, Node: &node, Time: clockOff(off)}
 				l := must(lease.Open(t.Context(), st, "default", s, o))

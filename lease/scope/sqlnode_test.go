@@ -33,9 +33,7 @@ var shop = scope.Functions{Dialect: "postgres", Label: "shop", Lead: time.Second
 func recordSQL(t *testing.T, st store.Store, node int64) int64 {
 	t.Helper()
 	_, after, err := scope.Namespaces(st).RecordFunctions(t.Context(), "default", node, shop, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests.NoError(t, err)
 	return after
 }
 
@@ -112,9 +110,7 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 		held := must(lease.Open(t.Context(), st, "default", s, o))
 		_, _, err := scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop, false)
 		refused(t, "a node that is held", err, "is held by")
-		if err := held.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, held.Shutdown(t.Context()))
 		// Another process takes the node after the look, and before it is
 		// recorded.
 		racing := &between{Store: st}
@@ -214,9 +210,7 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 			}
 		}
 		above("a lease meanwhile", recordSQL(t, reads, 6), 39*time.Second)
-		if err := st.Suspect(t.Context(), must(store.Identity(t.Context(), st, "default"))); err != nil {
-			t.Error(err)
-		}
+		tests.NoError(t, st.Suspect(t.Context(), must(store.Identity(t.Context(), st, "default"))))
 		above("a store that may have lost a lease", recordSQL(t, st, 7), time.Minute+2*scope.DefaultTTL)
 		// So do they when they are printed again under another layout.
 		o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}, Unused: time.Now()}
@@ -335,9 +329,7 @@ func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
 		recordSQL(t, st, 6)
 		time.Sleep(time.Minute)
 		q, err := scope.Namespaces(st).RetireFunctions(ctx, "default", 6)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, err)
 		if after := recordSQL(t, st, 6); after < q.Until {
 			t.Errorf("other functions begin after %d, want %d", after, q.Until)
 		}

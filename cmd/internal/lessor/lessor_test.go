@@ -230,9 +230,7 @@ func TestUnitsOfManyCallers(t *testing.T) {
 		synctest.Wait()
 		for range 5 {
 			all.Go(func() {
-				if _, err := r.take("x"); err != nil {
-					t.Error(err)
-				}
+				noError(t, tests.ErrOf(r.take("x")))
 			})
 		}
 		synctest.Wait()
@@ -505,9 +503,7 @@ func TestShortLives(t *testing.T) {
 						return
 					}
 					time.Sleep(time.Second)
-					if err := r.Release(t.Context(), a.Ticket, r.s.Layout().TickOf(time.Now())+1); err != nil {
-						t.Error(err)
-					}
+					noError(t, r.Release(t.Context(), a.Ticket, r.s.Layout().TickOf(time.Now())+1))
 				})
 				time.Sleep(2 * time.Millisecond)
 			}

@@ -56,9 +56,7 @@ func TestRepeatedCommands(t *testing.T) {
 		}
 		go func() {
 			_, err := p.c.Write([]byte(text.String()))
-			if err != nil {
-				t.Error(err)
-			}
+			noError(t, err)
 		}()
 		for _, w := range asked {
 			sent++

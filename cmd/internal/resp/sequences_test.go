@@ -129,9 +129,7 @@ func TestPeriodsInKeys(t *testing.T) {
 		p.says("GET bills:20261121", "4")
 		p.says("TTL bills:20261121", int64(-1))
 		go func() {
-			if _, err := io.WriteString(p.c, strings.Repeat(encode("INCR", "bills:20261121"), 50)); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(io.WriteString(p.c, strings.Repeat(encode("INCR", "bills:20261121"), 50))))
 		}()
 		for want := range int64(50) {
 			if got := p.reply(); got != want+5 {
@@ -289,9 +287,7 @@ func TestPipelinesOfNumbers(t *testing.T) {
 			text.WriteString(encode("EXEC"))
 		}
 		go func() {
-			if _, err := p.c.Write([]byte(text.String())); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(p.c.Write([]byte(text.String()))))
 		}()
 		if !multi {
 			for _, w := range asked {

@@ -174,9 +174,7 @@ func (s *Management) DeleteNamespace(
 	if m.Confirm != name {
 		return nil, Errorf(Refused, "deleting namespace %q needs its name as confirmation", name)
 	}
-	s.spaces.mu.Lock()
-	own := s.spaces.all[name]
-	s.spaces.mu.Unlock()
+	own := (*s.spaces.ready.Load())[name]
 	v, err := s.views.Read(ctx, name)
 	if err != nil {
 		return nil, err

@@ -45,10 +45,10 @@ func newServers(c *Core, spaces *Spaces) *Servers {
 // Peer returns the URL of another server. The error is a
 // [lease.ErrElsewhere] if it is not known or did not answer a moment ago.
 func (s *Servers) Peer(ctx context.Context, id string) (string, error) {
-	if address := s.peers.Load().address[id]; address != "" {
-		return address, nil // also while the list is being read
+	p, err := s.peers.Load(), error(nil)
+	if p.address[id] == "" { // a known one does not wait for the list
+		p, err = s.readPeers(ctx)
 	}
-	p, err := s.readPeers(ctx)
 	if err != nil {
 		return "", err // it may be there
 	}

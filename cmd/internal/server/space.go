@@ -184,16 +184,11 @@ func (sp *Space) settingNodes(ctx context.Context, s *snowfence.Scheme) (all sno
 	return nodes.Within(ctx, s, text)
 }
 
-// giveNodesBack gives the nodes back. The own node of an agent goes first:
-// it is one of a unit.
+// giveNodesBack gives the nodes back. The own lease goes first: in an agent
+// it is of a unit.
 func (sp *Space) giveNodesBack(ctx context.Context) error {
 	sp.stale.Store(true)
-	if sp.core.opts.Unit != nil {
-		return errors.Join(sp.Own.giveBack(ctx), sp.lessor.Close(ctx))
-	}
-	given := make(chan error, 1)
-	go func() { given <- sp.lessor.Close(ctx) }()
-	return errors.Join(sp.Own.giveBack(ctx), <-given)
+	return errors.Join(sp.Own.giveBack(ctx), sp.lessor.Close(ctx))
 }
 
 // end gives the nodes back in the background. Subleases go on to the end of

@@ -228,10 +228,7 @@ func (s *Spaces) WarnLater(now time.Time) {
 
 // readAnew makes the next request read a namespace anew.
 func (s *Spaces) readAnew(name string) {
-	s.mu.Lock()
-	sp := s.all[name]
-	s.mu.Unlock()
-	if sp != nil {
+	if sp := (*s.ready.Load())[name]; sp != nil {
 		s.forgetSpace(sp)
 	}
 }

@@ -107,9 +107,7 @@ func sqliteTarget(t testing.TB) *target {
 	tg.lock = func(t testing.TB) func() {
 		c, err := db.Conn(t.Context())
 		must(t, err)
-		if _, err := c.ExecContext(t.Context(), "PRAGMA busy_timeout = 30000; BEGIN IMMEDIATE"); err != nil {
-			t.Fatal(err)
-		}
+		tests.NoError(t, tests.ErrOf(c.ExecContext(t.Context(), "PRAGMA busy_timeout = 30000; BEGIN IMMEDIATE")))
 		return func() {
 			must(t, tests.ErrOf(c.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK")))
 			_ = c.Close()

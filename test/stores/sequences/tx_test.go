@@ -277,13 +277,9 @@ func invoicesBesideNext(t *testing.T, on func(testing.TB) database) {
 	}
 	wg.Go(func() {
 		for i := range int64(5) {
-			if err := sequence.Update(ctx, st, "orders", sequence.Changes{Max: new(1000 + i)}); err != nil {
-				t.Error(err)
-			}
+			noError(t, sequence.Update(ctx, st, "orders", sequence.Changes{Max: new(1000 + i)}))
 			c := sequence.Confirmation{Floor: new(10 * i)}
-			if err := sequence.Confirm(ctx, st, "orders", c); err != nil {
-				t.Error(err)
-			}
+			noError(t, sequence.Confirm(ctx, st, "orders", c))
 		}
 	})
 	wg.Wait()
