@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // deaf is a fence that answers a question when it likes, and counts what is
@@ -154,10 +156,7 @@ func TestShutdownWaitsForItsTurn(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := g.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) ||
-			!strings.Contains(err.Error(), "node 1 stays taken until") {
-			t.Errorf("a call without time left: %v", err)
-		}
+		tests.Refuses(t, g.Shutdown(ctx), context.DeadlineExceeded, "node 1 stays taken until")
 		close(f.release)
 		for range 2 {
 			noError(t, <-results)

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // Each ID of a layout comes exactly once, over all nodes, slices, ticks,
@@ -305,9 +306,7 @@ func TestRangesWithin(t *testing.T) {
 		"no field rack above": {"rack": 1}, "no field x": {"tag": 1, "x": 0}, "its 3 bits": {"tag": 8},
 		"node -1": {"node": -1},
 	} {
-		if _, err := count(within); !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), why) {
-			t.Errorf("%v: %v", within, err)
-		}
+		tests.Refuses(t, tests.ErrOf(count(within)), ErrInvalidID, why)
 	}
 	fails(t, errOf(s.Ranges(at(3), at(1), nil)), "a span that ends before it starts")
 	// The last number of a sign cannot be the end of a range.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -64,10 +65,7 @@ func TestGenerator(t *testing.T) {
 			}
 		}
 		err = opened(t, st, &lease.Options{Namespace: "orders", Layout: snowfence.Default()})
-		if !errors.Is(err, lease.ErrMismatch) ||
-			!strings.Contains(err.Error(), "without a Layout in the options its own is used") {
-			t.Errorf("with another layout: %v", err)
-		}
+		tests.Refuses(t, err, lease.ErrMismatch, "without a Layout in the options its own is used")
 		for what, o := range map[string]lease.Options{
 			"a name with a blank": {Namespace: "a b"}, "a negative lead": {Lead: -1},
 			"a layout that is none": {Namespace: "new", Create: true, Layout: snowfence.Layout{Tick: time.Second}},
@@ -98,10 +96,7 @@ func TestGeneratorEncrypted(t *testing.T) {
 		in2026()
 		st := store.NewMemory()
 		o := lease.Options{Namespace: "users", Layout: snowfence.Randflake(), Create: true}
-		if err := opened(t, st, &o); !errors.Is(err, snowfence.ErrKey) ||
-			!strings.Contains(err.Error(), "give its secrets in the options (Secrets)") {
-			t.Fatalf("without secrets: %v", err)
-		}
+		tests.Refuses(t, opened(t, st, &o), snowfence.ErrKey, "give its secrets in the options (Secrets)")
 		o.Secrets = []*snowfence.Secret{snowfence.GenerateSecret()}
 		noError(t, opened(t, st, &o))
 		other := lease.Options{Namespace: "users", Secrets: []*snowfence.Secret{snowfence.GenerateSecret()}}

@@ -3,14 +3,14 @@ package sequence
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // A closed sequence gives nothing, also to those who wait, and ends its
@@ -195,9 +195,7 @@ func TestDenseWithoutAStore(t *testing.T) {
 		synctest.Wait()
 		st.fail(always("swap", errFault), nil)
 		err := s.Close()
-		if !errors.Is(err, errFault) || !strings.Contains(err.Error(), "18 numbers from 3 on") {
-			t.Error(err)
-		}
+		tests.Refuses(t, err, errFault, "18 numbers from 3 on")
 		if again := s.Close(); again != err {
 			t.Errorf("closed again: %v", again)
 		}

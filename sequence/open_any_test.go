@@ -3,7 +3,6 @@ package sequence
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func TestOpenAnyRefuses(t *testing.T) {
@@ -39,9 +40,7 @@ func TestOpenAnyRefuses(t *testing.T) {
 		{[]*shaky{newShaky()}, nil, ErrNoSequence, "create it"},
 	} {
 		a, err := OpenAny(t.Context(), stores(c.stores...), name, c.o)
-		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.say) {
-			t.Errorf("%v, want it to say %q", err, c.say)
-		}
+		tests.Refuses(t, err, c.kind, c.say)
 		if a != nil {
 			a.Close()
 		}
@@ -175,9 +174,7 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 				t.Errorf("twin %t: numbers by their remainder: %v", twin, seen)
 			}
 			err, _ := a.from.(*several).reasonWithout()
-			if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "store 3 of 3") {
-				t.Errorf("%v", err)
-			}
+			tests.Refuses(t, err, lease.ErrRefused, "store 3 of 3")
 			a.Close()
 			synctest.Wait()
 			for i, st := range all {

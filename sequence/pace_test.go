@@ -2,12 +2,13 @@ package sequence
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
+
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // A range that lasted under 15 minutes is followed by one of twice the
@@ -67,9 +68,7 @@ func TestExact(t *testing.T) {
 		st, s := made(t, Definition{})
 		exact := open(t, st, &Options{Exact: true})
 		expect(t, exact, 1)
-		if _, err := exact.TryNext(); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "each number") {
-			t.Errorf("TryNext: %v", err)
-		}
+		tests.Refuses(t, tests.ErrOf(exact.TryNext()), ErrNotReady, "each number")
 		noError(t, exact.Close())
 		synctest.Wait()
 		expect(t, open(t, st, &Options{Exact: true}), 2)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -104,9 +103,7 @@ func TestFaults(t *testing.T) {
 				c.fault(k)
 				for range 3 {
 					_, err := k.Next(t.Context())
-					if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
-						t.Errorf("Next: %v", err)
-					}
+					tests.Refuses(t, err, c.want, c.says)
 					tests.WantErr(t, tests.ErrOf(k.TryNext()), c.want, "TryNext")
 				}
 				k.Restore()

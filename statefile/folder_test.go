@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func openDir(t testing.TB, dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) *Fence {
@@ -46,10 +47,7 @@ func TestFolder(t *testing.T) {
 	if f.state.node < 7 || f.state.node > 8 || again != f.state.node {
 		t.Errorf("nodes %d and %d are not one of the range", f.state.node, again)
 	}
-	if _, err := File(filepath.Join(dir, "0"), s, 0); !errors.Is(err, snowfence.ErrBound) ||
-		!strings.Contains(err.Error(), " uses it: stop that one") {
-		t.Errorf("a file of the folder by its name: %v", err)
-	}
+	tests.Refuses(t, tests.ErrOf(File(filepath.Join(dir, "0"), s, 0)), snowfence.ErrBound, " uses it: stop that one")
 	for _, nodes := range [][2]int64{{-1, 5}, {5, 5}, {6, 5}, {0, 1025}} {
 		says(t, errOf(Folder(dir, s, snowfence.NodeRange{From: nodes[0], Until: nodes[1]})), ": nodes from ",
 			"nodes %v", nodes)
@@ -160,9 +158,7 @@ func TestFolderDamaged(t *testing.T) {
 		path := filepath.Join(dir, "0")
 		noError(t, harm(path))
 		_, err := Folder(dir, s, snowfence.NodeRange{})
-		if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: %v", name, err)
-		}
+		tests.Refuses(t, err, ErrUnusable, dir)
 		kill(t, openDir(t, dir, s, snowfence.NodeRange{From: 1, Until: 2})) // another node
 		if name == "renamed" {
 			continue

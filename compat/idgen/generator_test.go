@@ -3,7 +3,6 @@ package idgen
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -90,9 +89,7 @@ func TestOtherNumbersOfAWorkerReplaceItsGenerator(t *testing.T) {
 		t.Errorf("ID %d of the new generator is not above the tick of %d", id, last)
 	}
 	err := catch(func() { old.NewLong() })
-	if !errors.Is(err, snowfence.ErrClosed) || !strings.Contains(err.Error(), "replaced") {
-		t.Errorf("the old generator ends with %v", err)
-	}
+	tests.Refuses(t, err, snowfence.ErrClosed, "replaced")
 	wantErr(t, errOf(old.NewLongContext(t.Context())), snowfence.ErrClosed, "the old generator")
 }
 

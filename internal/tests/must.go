@@ -49,3 +49,11 @@ func Says(t testing.TB, err error, text, format string, args ...any) {
 		t.Errorf(format+": %v, want %q", append(args, err, text)...)
 	}
 }
+
+// Refuses reports an error that is not of a kind, or without a text.
+func Refuses(t testing.TB, err, kind error, text string) {
+	t.Helper()
+	if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
+		t.Errorf("%v, want %v with %q", err, kind, text)
+	}
+}

@@ -178,9 +178,7 @@ func TestAllowPast(t *testing.T) {
 		}
 	}
 	_, err := backfill.Open(ctx, st, "n", s, 0)
-	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "--backfill") {
-		t.Errorf("Past before it is allowed: %v", err)
-	}
+	tests.Refuses(t, err, lease.ErrRefused, "--backfill")
 	allow("n", 1, lease.ErrInvalid, "choose 0")
 	allow("all", 0, lease.ErrRefused, "first=1")
 	allow("n", 0, nil, "")

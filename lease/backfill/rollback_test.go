@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/backfill"
 	"github.com/snowfence/snowfence/lease/scope"
@@ -240,9 +241,7 @@ func TestPastNodesOfAStoreThatHides(t *testing.T) {
 	p.allow(0)
 	p.st.id = "a:" + store.Closed
 	_, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: 5, Until: 7})
-	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "hides") {
-		t.Error(err)
-	}
+	tests.Refuses(t, err, lease.ErrRefused, "hides")
 	must(scope.Namespaces(p.st).Confirm(p.ctx, "n"))
 	p.nodes(5, 7)
 }

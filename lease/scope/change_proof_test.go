@@ -1,13 +1,12 @@
 package scope_test
 
 import (
-	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
@@ -55,9 +54,7 @@ func TestPastKeepsWhatWasMade(t *testing.T) {
 		}
 		made(t, st, spec(64), seen, 1)
 		_, err = change(t, st, spec(65))
-		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "use another namespace") {
-			t.Errorf("the 65th: %v", err)
-		}
+		tests.Refuses(t, err, lease.ErrRefused, "use another namespace")
 		made(t, st, spec(64), seen, 1)
 	})
 }

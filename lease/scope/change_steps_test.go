@@ -3,11 +3,11 @@ package scope
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/internal/fault"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -353,10 +353,7 @@ func TestChangeOfTheKeyAlone(t *testing.T) {
 	g := empty(t, "randflake", snowfence.GenerateSecret())
 	s, err := snowfence.NewScheme(l, key)
 	g.must(err)
-	if _, err := g.apply(change{scheme: s}); !errors.Is(err, fault.ErrRefused) ||
-		!strings.Contains(err.Error(), "another secret") {
-		t.Error(err)
-	}
+	tests.Refuses(t, tests.ErrOf(g.apply(change{scheme: s})), fault.ErrRefused, "another secret")
 	if ns, err := g.apply(change{s, NamespaceOptions{Force: true}}); err != nil || ns.Fingerprint != s.Fingerprint() {
 		t.Errorf("%+v, %v", ns, err)
 	}

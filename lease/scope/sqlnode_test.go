@@ -40,9 +40,7 @@ func recordSQL(t *testing.T, st store.Store, node int64) int64 {
 // refused checks that an error matches ErrRefused, and says why.
 func refused(t *testing.T, what string, err error, why string) {
 	t.Helper()
-	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), why) {
-		t.Errorf("%s: %v, want it refused with %q", what, err, why)
-	}
+	tests.Refuses(t, err, lease.ErrRefused, why)
 }
 
 func TestNodeIsRecordedForOneDatabase(t *testing.T) {

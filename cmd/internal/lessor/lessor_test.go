@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -350,9 +349,7 @@ func TestUnitsThatBeginLater(t *testing.T) {
 			}
 			time.Sleep(8 * time.Second) // in the end a part of the grant may be used, and it begins later
 		}
-		if _, err := r.take("x"); !errors.Is(err, snowfence.ErrFenced) || !strings.Contains(err.Error(), "begins at") {
-			t.Fatalf("%v", err)
-		}
+		tests.Refuses(t, tests.ErrOf(r.take("x")), snowfence.ErrFenced, "begins at")
 		if n := r.units(); n != 1 {
 			t.Errorf("%d units", n)
 		}

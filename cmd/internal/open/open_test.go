@@ -1,7 +1,6 @@
 package open
 
 import (
-	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -97,9 +96,7 @@ func TestOpenErrors(t *testing.T) {
 		"s3://ids/a":                                     "build the program with -tags snowfence_amazon",
 	} {
 		_, err := Open(t.Context(), rawURL)
-		if !errors.Is(err, ErrURL) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %q in it", rawURL, err, want)
-		}
+		tests.Refuses(t, err, ErrURL, want)
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: the error shows the password: %v", rawURL, err)
 		}

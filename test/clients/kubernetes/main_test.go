@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -117,9 +115,7 @@ func TestEnded(t *testing.T) {
 	url, _, ended := pod(t, st, "web")
 	status(t, "POST", url+"/orders")
 	must(t, tests.ErrOf(scope.Namespaces(st).Delete(t.Context(), "orders")))
-	if err := await(t, ended); !errors.Is(err, lease.ErrEnded) || !strings.Contains(err.Error(), "deleted") {
-		t.Errorf("it ended with: %v", err)
-	}
+	tests.Refuses(t, await(t, ended), lease.ErrEnded, "deleted")
 }
 
 // byOrdinal leases the node of a StatefulSet's pod.

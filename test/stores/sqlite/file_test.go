@@ -50,9 +50,7 @@ func TestReplacedFile(t *testing.T) {
 			case <-time.After(fleet.Patience()):
 				t.Fatal("the lease lives on in a file that no other program sees")
 			}
-			if err := l.Err(); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), path) {
-				t.Errorf("the lease ended with %v", err)
-			}
+			tests.Refuses(t, l.Err(), store.ErrReplaced, path)
 			if id, err := g.Next(t.Context()); err == nil {
 				t.Errorf("ID %d was made after the file was %s", id, name)
 			}
