@@ -46,6 +46,7 @@ func (f *granted) Held(after int64) (snowfence.Grant, bool) {
 }
 
 func (f *granted) Release(context.Context, snowfence.Grant, int64) error {
+	time.Sleep(time.Millisecond) // the store is slow
 	f.released.Store(true)
 	return nil
 }
@@ -92,18 +93,22 @@ func TestOverAFence(t *testing.T) {
 		for range 200 {
 			must(g.GenerateContext(t.Context()))
 		}
-		for {
-			if _, err := g.Generate(); err == ErrResourceExhausted {
-				break
-			} else if err != nil {
-				t.Fatal(err)
-			}
+		for err == nil {
+			_, err = g.Generate()
 		}
+		wantErr(t, err, ErrResourceExhausted, "")
 
-		if err := g.Close(); err != nil || !f.released.Load() {
+		closed := make(chan error)
+		go func() { closed <- g.Close() }()
+		synctest.Wait()
+		if !g.mu.TryLock() {
+			t.Fatal("Generate waits for the store, which Close asks")
+		}
+		g.mu.Unlock()
+		refuses(t, g, snowfence.ErrClosed)
+		if err := <-closed; err != nil || !f.released.Load() {
 			t.Errorf("%v, released: %v", err, f.released.Load())
 		}
-		refuses(t, g, snowfence.ErrClosed)
 		wantErr(t, errOf(g.GenerateContext(t.Context())), snowfence.ErrClosed, "")
 		if info := g.GetLeaseInfo(); info != (LeaseInfo{}) {
 			t.Errorf("%+v", info)
@@ -147,9 +152,7 @@ func TestContextWithoutAFence(t *testing.T) {
 	g := generator(t, 7, noon, noon+10, &now)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.GenerateContext(ctx); err != ErrInvalidLease {
-		t.Error(err)
-	}
+	wantErr(t, errOf(g.GenerateContext(ctx)), ErrInvalidLease, "")
 	now = noon
 	for range RANDFLAKE_MAX_SEQUENCE + 1 {
 		generate(t, g)
@@ -158,9 +161,7 @@ func TestContextWithoutAFence(t *testing.T) {
 		t.Error(err)
 	}
 	noError(t, g.Close())
-	if _, err := g.GenerateContext(t.Context()); err != snowfence.ErrClosed {
-		t.Error(err)
-	}
+	wantErr(t, errOf(g.GenerateContext(t.Context())), snowfence.ErrClosed, "")
 }
 
 func TestFencesThatDoNotFit(t *testing.T) {

@@ -130,9 +130,10 @@ func NewOn(f snowfence.Fence) (*Generator, error) {
 // same node and secret go on.
 func (g *Generator) Close() error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	on := g.on.Load()
-	if g.closed = g.scheme != nil; on == nil {
+	g.closed = g.scheme != nil // so that no other handle comes
+	g.mu.Unlock()              // Generate does not wait for the store
+	if on == nil {
 		return nil
 	}
 	return on.Close()
