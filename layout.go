@@ -104,7 +104,7 @@ func (l Layout) Bits(name string) int {
 			n += f.Bits
 		}
 	}
-	return n
+	return max(n, 0) // below 0 in layouts that Validate refuses
 }
 
 func (f Field) isNode() bool {

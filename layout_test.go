@@ -76,12 +76,13 @@ func TestParseLayoutErrorsNameTheField(t *testing.T) {
 func TestLayoutsOfCode(t *testing.T) {
 	good := MustLayout("time=41,node=10,a-0=1,a9=1,seq=3," + strings.Repeat("x", 32) + "=1,epoch=2200-12-31")
 	field := func(name string, bits int) func(*Layout) {
-		return func(l *Layout) { l.Fields = append(l.Fields[:3:3], Field{name, bits}) }
+		return func(l *Layout) { l.Last, l.Fields = 0, append(l.Fields[:3:3], Field{name, bits}) }
 	}
 	for want, change := range map[string]func(*Layout){
 		"field node: is given twice":       field(FieldNode, 1),
 		"field tick: the spec uses":        field("tick", 1),
 		"field x: has 64 bits":             field("x", 64),
+		"field sequence: has -1 bits":      field(FieldSequence, -1),
 		"field all: have 115 bits":         field("x", 63),
 		"field : a name":                   field("", 1),
 		"field x{: a name":                 field("x{", 1),
@@ -97,7 +98,7 @@ func TestLayoutsOfCode(t *testing.T) {
 		change(&l)
 		err := l.Validate()
 		if !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), want) || l.Equal(good) {
-			t.Errorf("%s: %v", want, err)
+			t.Errorf("%s: %v: %v", l, want, err)
 		}
 	}
 	for spec, nodes := range map[string]int64{"time=1,node=63": math.MaxInt64, "time=1,node=62": 1 << 62} {
