@@ -71,6 +71,7 @@ func (s *Scheme) Ranges(from, to time.Time, within map[string]int64) (iter.Seq2[
 	if err != nil {
 		return nil, err
 	}
+	within = maps.Clone(within) // the caller may change it before the loop
 	left := maps.Clone(within)
 	above := s.placed[:slices.IndexFunc(s.placed, func(f placedField) bool { return f.Name == FieldTime })]
 	for _, f := range above {

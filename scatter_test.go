@@ -3,6 +3,7 @@ package snowfence
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -119,10 +120,9 @@ func checkRanges(t *testing.T, s *Scheme, ids []ID) {
 	l := s.Layout()
 	for from := range s.MaxTick() + 1 {
 		for to := from; to <= s.MaxTick()+1; to++ {
-			ranges := must(s.Ranges(l.TimeOf(from), l.TimeOf(to), nil))
 			var before ID
 			found := map[ID]bool{}
-			for lo, hi := range ranges {
+			for lo, hi := range must(s.Ranges(l.TimeOf(from), l.TimeOf(to), nil)) {
 				if lo < before || hi <= lo {
 					t.Fatalf("%d to %d after %d", lo, hi, before)
 				}
@@ -277,10 +277,12 @@ func TestRangesWithin(t *testing.T) {
 	s := testScheme("node=2,tag=3,time=8,rack=2,seq=4,epoch=2026-05-04")
 	at := s.layout.TimeOf
 	count := func(within map[string]int64) (n int, err error) {
-		ranges, err := s.Ranges(at(1), at(3), within)
+		given := maps.Clone(within)
+		ranges, err := s.Ranges(at(1), at(3), given)
 		if err != nil {
 			return 0, err
 		}
+		clear(given) // which is the caller's
 		for lo, hi := range ranges {
 			p, q := must(s.Decode(lo)), must(s.Decode(hi-1))
 			if p.Tick != 1 || q.Tick != 2 || p.Tag != q.Tag || p.Node>>2 != q.Node>>2 || hi-lo != 2<<6 {
@@ -317,8 +319,7 @@ func TestRangesWithin(t *testing.T) {
 	} {
 		var got [][2]ID
 		s := testScheme(spec)
-		ranges := must(s.Ranges(s.layout.Epoch, s.layout.Epoch.Add(time.Hour), nil))
-		for lo, hi := range ranges {
+		for lo, hi := range must(s.Ranges(s.layout.Epoch, s.layout.Epoch.Add(time.Hour), nil)) {
 			got = append(got, [2]ID{lo, hi})
 		}
 		if fmt.Sprint(got) != want {
