@@ -182,10 +182,9 @@ func TestSourceNumber(t *testing.T) {
 		t.Errorf("got %d, %v", n, err)
 	}
 	for _, src := range []Source{Number(-1), FromEnv("SNOWFENCE_TEST_NOT_SET"), {}} {
-		if n, err := src.Number(t.Context()); !errors.Is(err, ErrNoNode) ||
-			!strings.Contains(err.Error(), src.String()) {
-			t.Errorf("%s: got %d, %v", src, n, err)
-		}
+		err := tests.ErrOf(src.Number(t.Context()))
+		tests.WantErr(t, err, ErrNoNode, "%s", src)
+		tests.Says(t, err, src.String(), "%s", src)
 	}
 }
 
@@ -214,6 +213,7 @@ func TestParseAndWithin(t *testing.T) {
 		"0-1024": "the layout has nodes 0 to 1023", "5-4": "neither a range", "-5": "neither a range", "x": "neither a range",
 		"datacenter=x": "not a part and its number", "datacenter=32": "hold 0 to 31", "zone=3": "has no part zone",
 		"worker=1": "datacenter stands above it", "datacenter=env:SNOWFENCE_TEST_NOT_SET": "datacenter from environment",
+		"datacenter=3, datacenter=4": "datacenter is given twice",
 	} {
 		tests.Says(t, tests.ErrOf(Within(t.Context(), s, text)), want, "%q", text)
 	}

@@ -60,6 +60,9 @@ func Within(ctx context.Context, s *snowfence.Scheme, text string) (none snowfen
 			return none, fmt.Errorf("nodes: %q is not a part and its number, such as datacenter=3 or "+
 				"datacenter=env:ZONE", pair)
 		}
+		if _, twice := parts[name]; twice {
+			return none, fmt.Errorf("nodes: %s is given twice: leave one out", name)
+		}
 		if parts[name], err = src.Number(ctx); err != nil {
 			return none, fmt.Errorf("nodes: %s from %s", name, strings.TrimPrefix(err.Error(), "nodes: "))
 		}
