@@ -24,7 +24,7 @@ import (
 //
 // JSON and text are a decimal string, because JavaScript rounds numbers
 // beyond 2^53. For other forms see [Encoding] and package public. Binary is
-// 8 bytes, big endian. SQL is a BIGINT.
+// the decimal text; 8 bytes, big endian, are read, too. SQL is a BIGINT.
 type ID int64
 
 // String returns the signed decimal number, as [Decimal] writes it.
