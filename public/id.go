@@ -26,8 +26,9 @@ type Kind interface{ Prefix() Prefix }
 //
 // Convert as between integers: OrderID(id), snowfence.ID(orderID).
 // Databases get the plain integer. With a prefix that has a mask
-// (Prefix.Masked), text, JSON, logs and fmt show public IDs only, so no
-// handler can forget to mask one.
+// (Prefix.Masked), text, JSON, logs and fmt show public IDs only, except in
+// an unexported field of a struct that fmt prints: it cannot call methods
+// there.
 type ID[K Kind] snowfence.ID
 
 func prefixOf[K Kind]() Prefix {

@@ -44,8 +44,7 @@ func TestMask(t *testing.T) {
 		Other public.ID[masked] `json:",omitempty"`
 	}
 	in := row{ID: 2083727055179621056}
-	text, err := json.Marshal(in)
-	tests.NoError(t, err)
+	text := tests.Must(json.Marshal(in))
 	if want := `{"ID":"` + snowfence.Base32Hex.Encode(m.Public(snowfence.ID(in.ID))) + `"}`; string(text) != want {
 		t.Errorf("%s, want %s", text, want)
 	}
@@ -82,6 +81,9 @@ func TestNoVerbWritesThePrivateID(t *testing.T) {
 		if got := fmt.Sprintf(verb, id); strings.Contains(got, "2083727055179621056") {
 			t.Errorf("%s writes %s", verb, got)
 		}
+	}
+	if got := fmt.Sprint(struct{ id any }{id}); got != "{2083727055179621056}" {
+		t.Errorf("%s: fmt calls methods of unexported fields: say so in the comment of ID", got)
 	}
 }
 
