@@ -13,10 +13,11 @@
  * from many threads at the same time; one handle serves them all.
  *
  * Fork. The library starts threads at the first call that needs them: the open calls,
- * decode, format and parse. A process forked after that cannot use the library: every
- * call returns SNOWFENCE_FORKED, also close, so that a child does not give its parent's
- * node back. The child may exec. A process that made no such call may load the library,
- * fork, and open in each child. libsnowfence.a starts them with the program.
+ * decode, ranges, format, parse, and all calls of snowdrift.h. A process forked after that
+ * cannot use the library: every call returns SNOWFENCE_FORKED, also close, so that a child
+ * does not give its parent's node back. The child may exec. A process that made no such
+ * call may load the library, fork, and open in each child. libsnowfence.a starts them with
+ * the program.
  */
 #ifndef SNOWFENCE_H
 #define SNOWFENCE_H
