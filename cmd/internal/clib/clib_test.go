@@ -99,14 +99,12 @@ func TestTheSameNumberTwiceInOneProcess(t *testing.T) {
 	halved := "time=41,node=9,seq=13,epoch=2010-11-04T01:42:54.657Z"
 	_, err = l.OpenStatic("bwmarrin", 5, "")
 	wantStatus(t, err, Taken)
+	says(t, err, "both can make one ID", "")
 	_, err = l.OpenStatic(halved, 2, "")
 	wantStatus(t, err, Taken)
-	_, err = l.OpenStatic(halved, 3, "")
-	wantStatus(t, err, OK)
-	_, err = l.OpenStatic("leaf", 4, "")
-	wantStatus(t, err, OK)
-	_, err = l.OpenStatic("twitter", 5, "")
-	wantStatus(t, err, OK)
+	must(l.OpenStatic(halved, 3, ""))
+	must(l.OpenStatic("leaf", 4, ""))
+	must(l.OpenStatic("twitter", 5, ""))
 	for spec, node := range map[string]int64{
 		"twitter": 9, "discord": 5, // another epoch, another tick, another place of the time
 		"time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=2ms": 5,
@@ -413,16 +411,23 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%d: %+v, %v", id, p, err)
 		}
 	}
-	const layout = "key=3,time=40,node=10,seq=10,cipher=ff1"
-	keyed := func() error { return tests.ErrOf(l.OpenStatic(layout, 3, "secret-file="+path)) }
-	noError(t, keyed())
+	const keyed = "key=3,time=40,node=10,seq=10,cipher=ff1"
+	open := func(spec string, node int64) (Handle, error) { return l.OpenStatic(spec, node, "secret-file="+path) }
+	must(open("randflake", 2))
+	must(open(keyed, 3))
+	must(open(keyed, 4))
 	secret = snowfence.GenerateSecret()
 	noError(t, os.WriteFile(path, secret.AppendSecret(nil), 0o600))
-	wantStatus(t, keyed(), Taken)
-	for node, want := range []Status{1: Taken, 2: OK} {
-		_, err = l.OpenStatic("randflake", int64(node), "secret-file="+path)
-		wantStatus(t, err, want)
+	refused := func(_ Handle, err error) {
+		t.Helper()
+		wantStatus(t, err, Taken)
+		says(t, err, "nothing can be proven of encrypted IDs", "")
 	}
+	refused(open("randflake", 1))
+	refused(open("randflake", 9)) // two secrets make one ID of two numbers
+	refused(open(keyed, 3))
+	refused(open(keyed, 9))
+	refused(l.OpenStatic("time=40,node=10,seq=10", 9, "")) // an encrypted ID is any number
 	var texts Texts
 	_, err = texts.Decode("randflake", ids[0])
 	wantStatus(t, err, Invalid)

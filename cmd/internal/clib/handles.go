@@ -28,7 +28,7 @@ type Library struct {
 	next        int        // lowest slot that was never used
 	free        []int
 	generations uint64                               // generation of the last handle
-	statics     map[snowfence.Fence]snowfence.Region // in tick 1, before encryption
+	statics     map[snowfence.Fence]snowfence.Region // in tick 1
 }
 
 // entry is the open object in a slot.

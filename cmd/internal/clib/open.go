@@ -171,30 +171,32 @@ func (l *Library) OpenStatic(layout string, node int64, optionText string) (Hand
 //
 // Invariant: no two fences of statics of the same epoch and tick make one
 // ID. So the names of parts and other divisions of the bits do not hide a
-// number that was used.
+// number that was used, and no encrypted IDs stand beside those of another
+// layout or secret.
 func (l *Library) staticFence(s *snowfence.Scheme, node int64) (snowfence.Fence, error) {
 	lay := s.Layout()
 	ids := snowfence.Region{
 		Layout: lay, Nodes: snowfence.NodeRange{From: node, Until: node + 1}, First: lay.First, Last: lay.Last,
 		From: 1, Until: 2, // tick 1 shows the place of the time, too
 	}
-	ids.Layout.Cipher = snowfence.Plain
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for fence, used := range l.statics {
-		earlier, taken := fence.Scheme(), false
-		other := earlier.Layout()
-		if earlier.Fingerprint() == s.Fingerprint() {
-			if taken = used.Nodes == ids.Nodes; taken && slices.Equal(earlier.KeyIDs(), s.KeyIDs()) {
-				return fence, nil
-			}
-		} else if other.Epoch.Equal(lay.Epoch) && other.Tick == lay.Tick {
-			met, err := snowfence.Meet(used, ids)
-			taken = met != nil || err != nil
+		earlier, other := fence.Scheme(), used.Layout
+		same := earlier.Fingerprint() == s.Fingerprint() && slices.Equal(earlier.KeyIDs(), s.KeyIDs())
+		if same && used.Nodes == ids.Nodes {
+			return fence, nil
 		}
-		if taken {
-			return nil, coded{Taken, fmt.Errorf("node %d was used with another secret or layout (%s) in this "+
-				"process: use that one, or start the process anew", node, other)}
+		if same || !other.Epoch.Equal(lay.Epoch) || other.Tick != lay.Tick {
+			continue
+		}
+		met, err := snowfence.Meet(used, ids)
+		if met != nil {
+			err = errors.New("both can make one ID")
+		}
+		if err != nil {
+			return nil, coded{Taken, fmt.Errorf("node %d does not go with another layout or secret (%s), which this "+
+				"process used: %w; use that one, or start the process anew", node, other, err)}
 		}
 	}
 	fence := snowfence.Unguarded(s, node)

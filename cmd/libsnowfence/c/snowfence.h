@@ -100,8 +100,9 @@ int snowfence_open_statefile(const char *path, const char *layout, int64_t node,
 /* Opens a generator for a bare number. It is safe inside this process only: one that
  * starts again too soon, or after the clock stepped back, repeats IDs. The same number
  * open twice is SNOWFENCE_TAKEN. So is a number that makes IDs of another layout's number, even
- * if that one is closed, where both layouts have the same epoch and tick; other layouts can make
- * one ID. It does not know the numbers of snowdrift.h. Options: lead, spread, coarse, max-wait,
+ * if that one is closed, where both layouts have the same epoch and tick. Where one is encrypted,
+ * that is any number of another layout or secret. Layouts of another epoch or tick can make one
+ * ID. It does not know the numbers of snowdrift.h. Options: lead, spread, coarse, max-wait,
  * secret-file. */
 int snowfence_open_static(const char *layout, int64_t node, const char *options, snowfence_t **out);
 
