@@ -13,9 +13,9 @@ import (
 // give the fence back. If this process uses the machine ID without a fence,
 // the error is [ErrOverlap].
 //
-// The layout of the fence, for example [snowfence.SonyflakeV2], has the
-// time, the sequence and the machine ID in this order, in at most 63 bits,
-// and an epoch of whole ticks since 1970.
+// The layout of the fence, such as snowfence.MustLayout("sonyflake-v2"),
+// has the time, the sequence and the machine ID in this order, in at most
+// 63 bits, and an epoch of whole ticks since 1970.
 func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 	if f == nil || f.Scheme() == nil {
 		return nil, errors.New("sonyflake: the fence is nil or has no scheme: use a lease or a state file")

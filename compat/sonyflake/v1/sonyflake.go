@@ -7,8 +7,7 @@
 // the original. Versions before 1.3 skip link-local addresses (169.254/16),
 // and have no Compose.
 //
-// [sonyflake]:
-// https://pkg.go.dev/github.com/snowfence/snowfence/compat/sonyflake
+// [sonyflake]: https://pkg.go.dev/github.com/snowfence/snowfence/compat/sonyflake
 package sonyflake
 
 import (
@@ -90,8 +89,9 @@ func NewSonyflake(st Settings) *Sonyflake {
 
 // NewOn returns a Sonyflake with the machine ID of a fence, such as a lease
 // or a state file: no other process has it, also over restarts. Close it to
-// give the fence back. The layout of the fence is [snowfence.Sonyflake],
-// with any epoch of whole ticks since 1970.
+// give the fence back. The layout of the fence is
+// snowfence.MustLayout("sonyflake"), with any epoch of whole ticks since
+// 1970.
 func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 	if f != nil && f.Scheme() != nil {
 		if l := f.Scheme().Layout(); l.Tick != tick || l.Bits(snowfence.FieldTime) != BitLenTime ||
