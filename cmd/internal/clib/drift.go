@@ -146,9 +146,5 @@ func (d *Drift) NextID() (int64, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), defaultMaxWait)
 	defer cancel()
-	id, err := idgen.NextIdContext(ctx)
-	if id == 0 && err == nil {
-		err = coded{Internal, errors.New("an ID of 0")} // which C takes for an error
-	}
-	return id, err
+	return idgen.NextIdContext(ctx) // never 0, which C takes for an error: sequence numbers begin at 5
 }
