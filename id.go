@@ -65,8 +65,7 @@ func unmarshal[T string | []byte](id *ID, text T) error {
 // MarshalJSON returns the decimal text as a JSON string. The error is
 // always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 0, maxLen+2)
-	b = append(b, '"')
+	b := append(make([]byte, 0, maxLen+2), '"')
 	b = appendDecimal(b, int64(id))
 	return append(b, '"'), nil
 }

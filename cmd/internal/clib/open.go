@@ -161,8 +161,7 @@ func (l *Library) OpenStatic(layout string, node int64, optionText string) (Hand
 	}
 	h, err := l.startGenerator(fence, o, func() error { return nil })
 	if errors.Is(err, snowfence.ErrBound) {
-		return 0, coded{Taken, fmt.Errorf("node %d is open in this process already: share its handle, or close it "+
-			"first", node)}
+		return 0, coded{Taken, fmt.Errorf("node %d is open in this process already: share or close its handle", node)}
 	}
 	return h, err
 }
