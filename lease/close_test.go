@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -318,6 +319,28 @@ type keptOpen struct {
 }
 
 func (p *keptOpen) Pin(context.Context) (func(), error) { return func() { <-p.free }, nil }
+
+// countedPins is a store that counts its pins.
+type countedPins struct {
+	store.Store
+	n atomic.Int64
+}
+
+func (c *countedPins) Pin(context.Context) (func(), error) {
+	c.n.Add(1)
+	return func() { c.n.Add(-1) }, nil
+}
+
+// A lease let go of the store twice, and so for another one, too.
+func TestLeaseUnpinsOnce(t *testing.T) {
+	st := &countedPins{Store: store.NewMemory()}
+	one, _ := open(t, st, thousand(t), lease.Options{}), open(t, st, thousand(t), lease.Options{})
+	noError(t, one.Close())
+	<-one.Done()
+	if n := st.n.Load(); n != 1 {
+		t.Errorf("%d pins of one lease", n)
+	}
+}
 
 // A closed lease does not use the store any more: the program may close it.
 func TestCloseLetsGoOfTheStore(t *testing.T) {

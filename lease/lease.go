@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -105,7 +106,7 @@ func (l *Lease) Lend(seal func() int64) (*claim.Setup, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	l.pace.most = heartbeat
+	l.idle, l.pace.most = math.MaxInt64, heartbeat
 	l.pace.renewAt = l.next(l.setup.World.Now())
 	l.mu.Unlock()
 	l.kick()

@@ -33,7 +33,7 @@ narrow() {
 		for (split /\n/) {
 			my ($comment, $width) = (scalar m{^\s*//}, length s/\t/    /gr);
 			$n++, $output = $comment && ($output || m{^\s*// Output:});
-			next if $width <= ($comment ? 76 : 120) || /\0/ || $output || m{^\s*//(\t|[a-z]+:| \S+$)};
+			next if $width <= ($comment ? 76 : 120) || /\0/ || $output || m{^\s*//(\t|[a-z]+:| (\[\w+\]: )?\S+$)};
 			next if !$comment && $ARGV =~ /_test\.go$/ && /^\s*[{"]/;
 			print "$ARGV:$n: $width columns\n" and $bad = 1;
 		}

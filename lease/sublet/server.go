@@ -123,6 +123,9 @@ func (s *Server) Acquire(_ context.Context, namespace string, r wire.Request) (n
 		return none, s.unavailable()
 	}
 	t, now := l.Ticks, l.Now()
+	if s.d.grant.Until <= t.Layout.TickOf(now) {
+		return none, s.unavailable()
+	}
 	t.TTL = min(t.TTL*2/3, cmp.Or(r.TTL, scope.DefaultTTL))
 	i := s.d.found(r.Earlier)
 	if i >= 0 {

@@ -325,6 +325,7 @@ func TestLessorsBeat(t *testing.T) {
 				if sub, err = sublet.New(l, "here"); err != nil || sub.Lease() != l {
 					t.Fatal(err)
 				}
+				time.Sleep(2 * time.Hour) // nobody asks, and it does not idle
 			}
 			revision := func() int64 {
 				rs := records(t, st)

@@ -152,6 +152,9 @@ func TestSubletsWithoutAGrant(t *testing.T) {
 	x.has = nil
 	tests.WantErr(t, x.renew(l.Ticket), snowfence.ErrFenced, "renewed without a grant")
 	tests.WantErr(t, tests.ErrOf(x.acquire(wire.Request{})), snowfence.ErrFenced, "acquired without a grant")
+	x = newSubletting(t)
+	x.has.From, x.has.Until = x.has.From-9, x.has.From
+	tests.WantErr(t, tests.ErrOf(x.acquire(wire.Request{})), snowfence.ErrFenced, "acquired after the grant")
 }
 
 // A lessor on a machine that was copied does not answer, also when it had

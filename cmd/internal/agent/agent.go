@@ -80,7 +80,7 @@ func (a *Agent) Ended() <-chan error { return a.source.endReason }
 // unit leases a unit, and sublets its nodes.
 func (a *Agent) unit(ctx context.Context, within snowfence.NodeRange, life string) (*sublet.Server, error) {
 	all, err := lease.Keep(ctx, a.source, a.source.namespace, a.scheme, 1, &lease.Options{
-		TTL: a.ttl, Nodes: a.Nodes, Within: within, Label: a.label, Idle: -1, Logger: a.logger,
+		TTL: a.ttl, Nodes: a.Nodes, Within: within, Label: a.label, Logger: a.logger,
 	})
 	if err != nil {
 		return nil, err

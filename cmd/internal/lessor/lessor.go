@@ -21,7 +21,7 @@ import (
 )
 
 // Open leases a unit within a range of nodes, for the lessor of a life. The
-// zero range means any nodes. The lease must not idle.
+// zero range means any nodes.
 type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*sublet.Server, error)
 
 // Lessor is a [wire.Server] of single nodes, from units that it leases as

@@ -50,7 +50,7 @@ func (sp *Space) openUnit(ctx context.Context, within snowfence.NodeRange, life 
 		return nil, err
 	}
 	l, err := lease.Open(ctx, s.store, sp.Name, sp.Scheme(), &lease.Options{
-		TTL: ns.MaxTTL, Nodes: int(ns.Unit), Within: within, Label: s.opts.Label, Logger: s.opts.Logger, Idle: -1,
+		TTL: ns.MaxTTL, Nodes: int(ns.Unit), Within: within, Label: s.opts.Label, Logger: s.opts.Logger,
 	})
 	if err != nil {
 		return nil, err

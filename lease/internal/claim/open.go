@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/internal/fault"
@@ -63,12 +64,13 @@ func firstGrant(ctx context.Context, s *Setup, c Claim) (none snowfence.Grant, _
 	}
 }
 
-// Pin has the store keep its files open for a lease.
+// Pin has the store keep its files open for a lease. unpin may be called
+// again.
 func Pin(ctx context.Context, st store.Store, namespace string) (unpin func(), err error) {
 	if unpin, err = st.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
 	}
-	return unpin, nil
+	return sync.OnceFunc(unpin), nil
 }
 
 // register makes sure that the namespace exists, is for this scheme, and

@@ -44,7 +44,7 @@ func (c *storeClaim) GiveBack(ctx context.Context, o *Owed) error {
 			continue // a late write of our own
 		}
 		if unknown != nil {
-			h.unanswered[nonce] = true
+			h.noteReply(nonce, unknown)
 			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, c.Name, unknown)
 		}
 		if len(gone) > 0 {
