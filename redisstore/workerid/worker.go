@@ -49,8 +49,8 @@ func newWorker(r *Registrar, number, expiry int64, asked time.Time, s sight) *Wo
 		expiry: expiry, deadline: asked.Add(r.o.TTL), seen: s,
 	}
 	w.life, w.end = context.WithCancel(context.Background())
+	r.mu.Lock() // finish waits, should the deadline have passed
 	w.timer = time.AfterFunc(time.Until(w.deadline), w.runOut)
-	r.mu.Lock()
 	r.workers[w] = true
 	r.mu.Unlock()
 	go w.keep()

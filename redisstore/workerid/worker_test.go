@@ -3,12 +3,14 @@ package workerid
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // TestWhatTheOriginalDoesIsNoticed: within a third of the TTL the generator
@@ -123,9 +125,7 @@ func TestACallThatHangsDelaysNothing(t *testing.T) {
 		}, nil)
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		if err := w.Err(); !errors.Is(err, ErrLost) {
-			t.Error(err)
-		}
+		tests.WantErr(t, w.Err(), ErrLost, "after the TTL")
 		close(hang)
 	})
 }
@@ -150,10 +150,20 @@ func TestALateAcknowledgementComesTooLate(t *testing.T) {
 			return nil
 		})
 		time.Sleep(25 * time.Second)
-		if err := w.Err(); !errors.Is(err, ErrLost) {
-			t.Error(err)
-		}
+		tests.WantErr(t, w.Err(), ErrLost, "after the TTL")
 	})
+}
+
+// TestANumberThatCameTooLate ends at once, though its timer fires while it
+// is made.
+func TestANumberThatCameTooLate(t *testing.T) {
+	r := registrar(t, newSimulated(), Options{Logger: slog.New(slog.DiscardHandler)})
+	for range 1000 {
+		<-newWorker(r, 63, 0, time.Now().Add(-16*time.Second), sight{}).Done()
+	}
+	if n := len(r.all()); n > 0 {
+		t.Errorf("%d numbers are still held", n)
+	}
 }
 
 // TestARenewalWithoutAnAnswer is repeated, and the number stays ours
@@ -243,9 +253,7 @@ func TestClosingTheNumberSealsFirst(t *testing.T) {
 		if got, want := s.expiry(63), f.start(last.Tick+1); got != want {
 			t.Errorf("the key expires at %d, want %d", got, want)
 		}
-		if _, err := f.Grant(t.Context(), 0); !errors.Is(err, ErrClosed) {
-			t.Error(err)
-		}
+		tests.WantErr(t, tests.ErrOf(f.Grant(t.Context(), 0)), ErrClosed, "after UnRegister")
 		s.cut() // it is given back once
 		noError(t, g.Close())
 	})
@@ -270,9 +278,7 @@ func TestAGiveBackIsRepeated(t *testing.T) {
 			} else {
 				s.hook(fail, nil)
 			}
-			if err := g.Shutdown(t.Context()); !errors.Is(err, errCut) {
-				t.Fatal(err)
-			}
+			tests.WantErr(t, g.Shutdown(t.Context()), errCut, "a give-back that fails")
 			s.hook(nil, nil)
 			if err := g.Shutdown(t.Context()); err != nil {
 				t.Error(done, err)
@@ -291,9 +297,7 @@ func TestANumberThatSettlesIsGivenBackWhenNobodyWaits(t *testing.T) {
 		r := registrar(t, s, Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
 		defer cancel()
-		if _, err := r.RegisterOne(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
+		tests.WantErr(t, tests.ErrOf(r.RegisterOne(ctx)), context.DeadlineExceeded, "nobody waits")
 		if s.taken() > 0 || len(r.all()) > 0 {
 			t.Error("it is still taken")
 		}
