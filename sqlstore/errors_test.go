@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -8,8 +9,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/tests"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -23,15 +26,39 @@ func (s state) SQLState() string { return string(s) }
 type failing struct {
 	driver.Connector
 	driver.Conn
-	err error
+	err  error
+	sent string // the last statement
 }
 
 func (f *failing) Connect(context.Context) (driver.Conn, error) { return f, nil }
 
 func (*failing) Close() error { return nil }
 
-func (f *failing) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
-	return nil, f.err
+func (f *failing) QueryContext(ctx context.Context, query string, _ []driver.NamedValue) (driver.Rows, error) {
+	f.sent = query
+	if f.err == nil { // it is silent
+		<-ctx.Done()
+	}
+	return nil, cmp.Or(f.err, ctx.Err())
+}
+
+// Where sources are closed, a look at the rights takes no time from the
+// statement.
+func TestSilentServerGetsTheStatement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &failing{}
+		st, err := New(sql.OpenDB(server), PostgreSQL())
+		noError(t, err)
+		defer st.db.Close()
+		st.ready, st.closedSources = true, noLog
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		_, _, err = st.Get(ctx, []store.Key{{Namespace: "n", Node: 1}})
+		tests.WantErr(t, err, ErrSlow, "a silent server")
+		if !strings.Contains(server.sent, "snowfence_lease") {
+			t.Errorf("it got %q last", server.sent)
+		}
+	})
 }
 
 // Only an error that says so closes a source. After another one the sources

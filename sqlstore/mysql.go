@@ -20,8 +20,9 @@ import (
 // database, with keys compared byte by byte.
 //
 // A lease keeps one connection of the *sql.DB, so that its renewals wait
-// for no transaction. A pool of one is refused. A call without an answer
-// fails after five seconds at most, and ends its connection.
+// for no transaction. A pool of one is refused. A statement without an
+// answer fails after five seconds at most, and ends its connection. A read
+// is then sent once more.
 //
 // Each statement also asks the server for its identity and whether it is
 // safe. The store refuses a server that is read_only, or that does not sync

@@ -20,8 +20,9 @@ import (
 // program left a transaction open.
 //
 // A lease keeps one connection of the *sql.DB, so that its renewals wait
-// for no transaction. A pool of one is refused. A call without an answer
-// fails after five seconds at most, and ends its connection.
+// for no transaction. A pool of one is refused. A statement without an
+// answer fails after five seconds at most, and ends its connection. A read
+// is then sent once more.
 //
 // The tables are made in the first schema of the search_path. All programs
 // must see the same tables.

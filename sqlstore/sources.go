@@ -51,7 +51,7 @@ func (v view) open(query string) string {
 
 // findClosed asks each source, and reports whether others are closed than
 // was known. It does so after an error, and when the rights have changed,
-// which it compares every few seconds.
+// which it compares every few seconds, after an answer.
 func (s *Store) findClosed(ctx context.Context, failed bool) (news bool) {
 	s.mu.Lock()
 	before, at := s.closedSources, s.closedAt

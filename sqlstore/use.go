@@ -72,10 +72,12 @@ func (s *Store) use(ctx context.Context, why purpose, do action) (store.Reply, e
 	}
 	start, w := time.Now(), world.Real()
 	again, looked := why == toRead && !s.dialect.embedded, false
-	s.findClosed(ctx, false)
 	for attempt := 0; ; attempt++ {
 		reply, dropped, err := s.runOnce(ctx, s.callLimit(ctx, again), why, do)
 		switch {
+		case err == nil:
+			s.findClosed(ctx, false) // not before, because a silent server would take the statement's time
+			return reply, nil
 		case s.dialect.errors.hasCode(err, s.dialect.errors.busy) && time.Since(start) <= busyTimeout:
 			if w.Wait(time.Millisecond+rand.N(time.Millisecond<<min(attempt, 5)), ctx.Done()) == 0 {
 				return reply, fmt.Errorf("%w: %w", s.explainError(err), ctx.Err())
