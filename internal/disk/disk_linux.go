@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Network returns the kind of the network file system that a path is on, or
-// "".
+// Network returns the kind of the network file system that a path is on; ""
+// when it is on none that is known.
 func Network(path string) (string, error) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {
@@ -20,41 +20,19 @@ func Network(path string) (string, error) {
 	case 0xef53, 0x58465342, 0x9123683e, 0x01021994: // ext4, XFS, Btrfs, tmpfs: a look at all mounts takes long
 		return "", nil
 	}
-	return cmp.Or(remote(int64(fs.Type)), remoteType(Kind(path))), nil
+	return cmp.Or(remotes[uint32(fs.Type)], remoteType(Kind(path))), nil
 }
 
-// remote returns the name of a file system that machines may share, by its
-// magic number.
-func remote(magic int64) string {
-	switch uint32(magic) {
-	case 0x6969:
-		return "NFS"
-	case 0x517b, 0xff534d42, 0xfe534d42:
-		return "SMB/CIFS"
-	case 0x01021997:
-		return "9P"
-	case 0x00c36400:
-		return "CephFS"
-	case 0x0bd00bd0:
-		return "Lustre"
-	case 0x47504653:
-		return "GPFS"
-	case 0x19830326:
-		return "BeeGFS"
-	case 0x5346414f, 0x6b414653:
-		return "AFS"
-	case 0x73757245:
-		return "Coda"
-	case 0x01161970:
-		return "GFS2"
-	case 0x7461636f:
-		return "OCFS2"
-	case 0x786f4256:
-		return "VirtualBox shared folder"
-	case 0xbacbacbc:
-		return "VMware shared folder"
-	}
-	return ""
+// remotes are the names of file systems that machines may share, by their
+// magic numbers.
+var remotes = map[uint32]string{
+	0x6969: "NFS", 0x517b: "SMB/CIFS", 0xff534d42: "SMB/CIFS", 0xfe534d42: "SMB/CIFS", 0x01021997: "9P",
+	0x00c36400: "CephFS", 0x0bd00bd0: "Lustre", 0x47504653: "GPFS", 0x19830326: "BeeGFS", 0x20030528: "OrangeFS",
+	0x5346414f: "AFS", 0x6b414653: "AFS", 0x73757245: "Coda", 0xaad7aaea: "PanFS", 0xbeefdead: "StorNext",
+	0x01161970: "GFS2", 0x7461636f: "OCFS2",
+	0x786f4256: "VirtualBox shared folder",
+	0xbacbacbc: "VMware shared folder",
+	0x7c7c6673: "Parallels shared folder",
 }
 
 // remoteType returns the type of a mount that machines may share. FUSE has
@@ -62,8 +40,9 @@ func remote(magic int64) string {
 func remoteType(kind string) string {
 	for _, known := range []string{
 		"sshfs", "s3fs", "rclone", "gluster", "ceph", "gcsfuse", "goofys",
-		"mountpoint-s3", "juicefs", "davfs", "blobfuse", "curlftpfs", "moosefs", "lizardfs",
-		"virtiofs", "fakeowner", "grpcfuse", "osxfs", "vmhgfs", // a host and its virtual machines
+		"mountpoint-s3", "juicefs", "davfs", "blobfuse", "curlftpfs", "moosefs", "fuse.mfs", "lizardfs",
+		"weed", "geesefs", "cubefs", "quobyte", "wekafs",
+		"virtiofs", "fakeowner", "grpcfuse", "osxfs", "vmhgfs", "prl_fs", // a host and its virtual machines
 	} {
 		if strings.Contains(kind, known) {
 			return kind

@@ -6,20 +6,21 @@ import (
 )
 
 func TestRemoteFileSystems(t *testing.T) {
-	for magic, want := range map[int64]string{
+	for magic, want := range map[uint32]string{
 		0x6969: "NFS", 0xff534d42: "SMB/CIFS", 0xfe534d42: "SMB/CIFS", 0x01021997: "9P", 0x00c36400: "CephFS",
-		// 0xff534d42 where the field is 32 bits wide
-		-0xacb2be: "SMB/CIFS",
+		0x20030528: "OrangeFS", 0x7c7c6673: "Parallels shared folder",
 		// ext4, XFS, Btrfs, tmpfs, overlay
 		0xef53: "", 0x58465342: "", 0x9123683e: "", 0x01021994: "", 0x794c7630: "", 0x65735546: "", 0: "",
 	} {
-		if got := remote(magic); got != want {
+		if got := remotes[magic]; got != want {
 			t.Errorf("magic %#x is taken for %q, want %q", magic, got, want)
 		}
 	}
 	for kind, want := range map[string]bool{
 		"virtiofs": true, "fakeowner": true, "fuse.grpcfuse": true, "fuse.osxfs": true, "fuse.vmhgfs-fuse": true,
-		"fuse.sshfs": true, "": false, "ext4": false, "fuseblk": false, "fuse.gocryptfs": false,
+		"fuse.sshfs": true, "prl_fs": true, "fuse.seaweedfs": true, "fuse.geesefs": true, "fuse.cubefs": true,
+		"fuse.quobyte": true, "wekafs": true, "fuse.mfs": true, "": false, "ramfs": false, "ext4": false,
+		"fuseblk": false, "fuse.gocryptfs": false,
 	} {
 		if got := remoteType(kind); got != "" != want {
 			t.Errorf("the type %q is taken for %q", kind, got)
