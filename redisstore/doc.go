@@ -64,8 +64,8 @@
 //	  +zrangebylex +expire +persist +sadd +smembers +time +wait +config|get
 //
 // +wait is for Options.Replicas. +config|get is for reading appendfsync,
-// which is otherwise unknown. From Redis 7.2 on, Options.AOF needs
-// +waitaof.
+// which is otherwise unknown. Options.AOF also needs +waitaof from Redis
+// 7.2 on, and Options.ReadOnly +eval_ro and +evalsha_ro.
 //
 // # Keys
 //

@@ -17,6 +17,8 @@ const lacksRight = "the user lacks a right: ACL SETUSER name ~snowfence:* +eval 
 var hints = []struct{ text, hint string }{
 	{"NOAUTH", "the server wants a password: give the client a user name and password"},
 	{"WRONGPASS", "the user name or the password is wrong, or the user is disabled"},
+	{"_ro' command", "the user lacks a right: a store that only reads also needs +eval_ro +evalsha_ro"},
+	{"'waitaof' command", "the user lacks a right: Options.AOF also needs +waitaof"},
 	{"NOPERM", lacksRight},
 	{"can't run this command or subcommand", lacksRight},
 	{"No permissions to access a key", lacksRight},

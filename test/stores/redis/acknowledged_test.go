@@ -188,6 +188,7 @@ func TestWaitAOF(t *testing.T) {
 		{"*2\r\n:0\r\n:1\r\n", "the master has not synced"},
 		{"*2\r\n:1\r\n:0\r\n", "0 of 1 replicas have synced"},
 		{"-ERR unknown command 'WAITAOF', with args beginning with: 'secret'\r\n", "unknown command 'WAITAOF'"},
+		{"-NOPERM User ids has no permissions to run the 'waitaof' command\r\n", "Options.AOF also needs +waitaof"},
 		{"*2\r\n:1\r\n:2\r\n", ""},
 	} {
 		say(c.reply)
@@ -199,7 +200,7 @@ func TestWaitAOF(t *testing.T) {
 			t.Errorf("answered %q: %v", c.reply, err)
 		}
 	}
-	if asked.Load() != 6 { // the list of namespaces, and five swaps
+	if asked.Load() != 7 { // the list of namespaces, and six swaps
 		t.Errorf("WAITAOF was asked %d times", asked.Load())
 	}
 }

@@ -170,8 +170,8 @@ func TestPersistenceHints(t *testing.T) {
 }
 
 // acl is the rule of the package comment.
-const acl = "resetkeys ~snowfence:* nocommands +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex " +
-	"+zlexcount +expire +persist +sadd +smembers +time " + "+wait +config|get +hello +auth +ping +client"
+const acl = "resetkeys ~snowfence:* nocommands +eval +evalsha +info +hset +hmget +zadd +zrangebylex " +
+	"+expire +persist +sadd +smembers +time +wait +config|get +hello +auth +ping +client"
 
 const password = "correct-horse-battery-staple"
 
@@ -217,6 +217,11 @@ func TestUser(t *testing.T) {
 	if _, err := store.Put(t.Context(), other, store.Write{New: record(1, 1)}); err != nil {
 		t.Errorf("after ACL SETUSER ids %s: %v", says, err)
 	}
+	looks := newStore(t, c, &redisstore.Options{ReadOnly: true})
+	look := func() (err error) { _, _, err = looks.Get(t.Context(), []store.Key{record(1, 1).Key}); return err }
+	tests.Says(t, look(), "a store that only reads also needs +eval_ro +evalsha_ro", "a look without rights")
+	r.Do(t, "ACL", "SETUSER", "ids", "+eval_ro", "+evalsha_ro")
+	must(t, look())
 	// Without one of the rights the call fails before it writes anything,
 	// and the indexes stay right.
 	for _, right := range []string{"hset", "zadd", "hmget", "info", "evalsha"} {
