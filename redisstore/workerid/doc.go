@@ -58,10 +58,10 @@
 //
 // # Rights
 //
-//	ACL SETUSER ids on >PASSWORD ~IdGen:WorkerId:* +eval +set +get +time +pexpiretime +pttl
-//	  +pexpireat
+//	ACL SETUSER ids on >PASSWORD ~IdGen:WorkerId:* +eval +set +get +time +pttl +pexpireat
 //
-// Besides these, a user needs the rights with which its client connects:
-// +hello +auth +ping +client, and in a cluster +cluster|slots
+// From Redis 7 on, add +pexpiretime, which makes the comparison of times
+// exact. Besides these, a user needs the rights with which its client
+// connects: +hello +auth +ping +client, and in a cluster +cluster|slots
 // +cluster|shards.
 package workerid
