@@ -115,8 +115,9 @@ var sqliteAdvice = map[string]string{
 		"writing into its folder too, where SQLite makes files beside it",
 	"disk I/O error": "the disk fails, or the file was changed by something else than SQLite: see the " +
 		"system's log, and end all programs that use the file before it is touched",
-	"database disk image is malformed": "the file is damaged: end all programs that use it, keep a copy, and " +
-		"restore a backup as https://snowfence.github.io/snowfence/operate/operations#backup says",
+	"database disk image is malformed": "the file is damaged: end all programs that use it, keep a copy, restore a " +
+		"backup, and run snowfence store restored before one starts " +
+		"(https://snowfence.github.io/snowfence/operate/operations#backup)",
 	"database or disk is full": "the disk is full: make room, and leases go on by themselves",
 	"unable to open database file": "the file cannot be opened: its folder must exist, and this " +
 		"user must be allowed to write there",

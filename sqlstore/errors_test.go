@@ -99,7 +99,7 @@ func TestErrors(t *testing.T) {
 		// A file that exists, on a full disk: the index beside it cannot
 		// grow.
 		{SQLite(), errors.New("disk I/O error (4874)"), false, "the disk is full: make room"},
-		{SQLite(), errors.New("database disk image is malformed (11)"), false, "operations#backup"},
+		{SQLite(), errors.New("database disk image is malformed (11)"), false, "run snowfence store restored before"},
 		{SQLite(), full, false, "the disk is full: make room"},
 		{SQLite(), errors.New("unable to open database file (14)"), false, "its folder must exist"},
 		{SQLite(), errors.New("file is not a database (26)"), false, "name another path"},

@@ -150,5 +150,5 @@ func TestAdvice(t *testing.T) {
 		data[i] = 0xa5
 	}
 	must(t, os.WriteFile(path, data, 0o600))
-	tests.Says(t, use(t, "file:"+path), "replace it by a backup", "a damaged file")
+	tests.Says(t, use(t, "file:"+path), "run snowfence store restored before", "a damaged file")
 }
