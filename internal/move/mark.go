@@ -1,15 +1,15 @@
 package move
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
+	"errors"
 
-	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// closed is the format of a namespace that was moved away, so that programs
-// that know no moves refuse it too.
+// closed is added to the format of a namespace that was moved away, so that
+// programs that know no moves refuse it too.
 const closed = 1 << 30
 
 // incomplete is the [store.ErrMoved] of the target while a move is under
@@ -58,24 +58,24 @@ func Of(r store.Record) (Moved, error) {
 	return data.Moved, nil
 }
 
-// marked returns the head r with the mark m.
-func marked(ctx context.Context, r store.Record, m Moved) (store.Record, error) {
+// marked returns the head r with the mark m. All else that it has stays,
+// also of a later format.
+func marked(r store.Record, m Moved) (store.Record, error) {
 	data := map[string]json.RawMessage{}
-	if r.Nonce != "" {
-		if err := json.Unmarshal([]byte(r.Data), &data); err != nil {
-			return r, store.Damaged(r.Key, err)
-		}
+	var known struct{ Format int }
+	was := []byte(cmp.Or(r.Data, "{}"))
+	if err := errors.Join(json.Unmarshal(was, &data), json.Unmarshal(was, &known)); err != nil {
+		return r, store.Damaged(r.Key, err)
 	}
 	data["moved"], _ = json.Marshal(m) // texts and a number always have a JSON
 	if r.Node == store.NamespaceNode {
-		format := store.Format
+		known.Format &^= closed
 		if m.Err() != nil {
-			format = closed
+			known.Format |= closed
 		}
-		data["format"], _ = json.Marshal(format)
+		data["format"], _ = json.Marshal(known.Format)
 	}
 	text, err := json.Marshal(data)
-	w := world.From(ctx)
-	r.Data, r.Nonce, r.Revision, r.At = string(text), w.Text(), r.Revision+1, w.Now().UnixMilli()
+	r.Data = string(text)
 	return r, err
 }

@@ -39,11 +39,12 @@ func Run(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt)
 }
 
 // Adopt returns the head r for a store with the identity is. Until now r
-// was for a store with the identity was.
+// was for a store with the identity was. It is an error if the program
+// cannot read r, or if there is none.
 type Adopt func(ctx context.Context, r store.Record, was, is string) (store.Record, error)
 
 func once(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
-	m, err := plan(ctx, from, to, head)
+	m, err := plan(ctx, from, to, head, adopt)
 	if err == nil && !m.opened {
 		err = m.complete(ctx, from, to, head, adopt)
 	}
@@ -79,17 +80,12 @@ func (m *move) complete(ctx context.Context, from, to store.Place, head store.Ke
 	if again, _, err := headOf(ctx, from, head); err != nil || again.Nonce != m.source.Nonce {
 		return errors.Join(err, fmt.Errorf("%s: %w", from.Name, store.ErrLost))
 	}
-	return swap(ctx, to, m.target.Nonce, r)
-}
-
-// Check returns why a move is refused. It changes nothing.
-func Check(ctx context.Context, from, to store.Place, head store.Key) error {
-	_, err := plan(ctx, from, to, head)
+	_, err = swap(ctx, to, m.target.Nonce, r)
 	return err
 }
 
 // plan finds out how far the move is, or why it is refused.
-func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, err error) {
+func plan(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) (m move, err error) {
 	var there Moved
 	var reply store.Reply
 	if m.source, _, err = headOf(ctx, from, head); err == nil {
@@ -118,8 +114,11 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 	switch {
 	case m.was.From != "" && !m.opened:
 		return m, fmt.Errorf("%s: %w", from.Name, incomplete{})
-	case m.reserved, m.opened, open && (m.target.Nonce == "" || older):
+	case m.opened:
 		return m, nil
+	case m.reserved, open && (m.target.Nonce == "" || older):
+		_, err = m.adopted(ctx, from, adopt) // else the source would be closed in vain
+		return m, err
 	case open && same && m.n <= there.N: // a program may use what was moved on
 		return m, fmt.Errorf("%s has older data of this name than %s, which knows a later move (%s), and nothing was "+
 			"changed: start no program with %s", from.Name, to.Name, there.To+there.From, from.Name)
@@ -149,13 +148,12 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 // generation, so that they fail.
 func (m *move) mark(ctx context.Context, from store.Place, next Moved) (err error) {
 	for {
-		old := m.source.Nonce
 		r := m.source
 		if m.was.To == "" {
 			r.Generation++
 		}
-		if r, err = marked(ctx, r, next); err == nil {
-			err = swap(ctx, from, old, r)
+		if r, err = marked(r, next); err == nil {
+			r, err = swap(ctx, from, m.source.Nonce, r)
 		}
 		if !errors.Is(err, store.ErrLost) {
 			m.source, m.was = r, next
@@ -172,12 +170,10 @@ func (m *move) mark(ctx context.Context, from store.Place, next Moved) (err erro
 
 // reserve closes the target, so that no program makes the name there.
 func (m *move) reserve(ctx context.Context, to store.Place, from string) error {
-	old := m.target.Nonce
-	r, err := marked(ctx, m.target, Moved{ID: m.was.ID, N: m.n, From: from, Identity: m.is})
+	r, err := marked(m.target, Moved{ID: m.was.ID, N: m.n, From: from, Identity: m.is})
 	if err == nil {
-		err = swap(ctx, to, old, r)
+		m.target, err = swap(ctx, to, m.target.Nonce, r)
 	}
-	m.target = r
 	return err
 }
 
@@ -192,7 +188,7 @@ func (m *move) adopted(ctx context.Context, from store.Place, adopt Adopt) (stor
 	if err != nil {
 		return store.Record{}, err
 	}
-	r, err := marked(ctx, m.source, Moved{ID: m.was.ID, N: m.n})
+	r, err := marked(m.source, Moved{ID: m.was.ID, N: m.n})
 	if err != nil {
 		return store.Record{}, err
 	}
@@ -207,9 +203,12 @@ func headOf(ctx context.Context, p store.Place, head store.Key) (store.Record, s
 	return rs[0], reply, nil
 }
 
-func swap(ctx context.Context, p store.Place, old string, r store.Record) error {
+// swap writes the head r over the one with the nonce old.
+func swap(ctx context.Context, p store.Place, old string, r store.Record) (store.Record, error) {
+	w := world.From(ctx)
+	r.Nonce, r.Revision, r.At = w.Text(), r.Revision+1, w.Now().UnixMilli()
 	if _, err := store.Put(ctx, p, store.Write{Old: old, New: r}); err != nil {
-		return fmt.Errorf("writing %s: %w", p.Name, err)
+		return r, fmt.Errorf("writing %s: %w", p.Name, err)
 	}
-	return nil
+	return r, nil
 }

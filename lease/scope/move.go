@@ -26,7 +26,7 @@ func Move(ctx context.Context, name string, from, to store.Place) error {
 		return err
 	}
 	adopt := func(ctx context.Context, r store.Record, was, is string) (store.Record, error) {
-		ns, err := decodeNamespace(r)
+		ns, err := ReadNamespace(from, r)
 		if err != nil {
 			return r, err
 		}

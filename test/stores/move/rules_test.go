@@ -48,6 +48,16 @@ func get(t *testing.T, p store.Place, k store.Key) store.Record {
 	return rs[0]
 }
 
+// edit changes the text of a record by hand.
+func edit(t *testing.T, p store.Place, k store.Key, old, text string) {
+	t.Helper()
+	r := get(t, p, k)
+	if r.Data = strings.Replace(r.Data, old, text, 1); !strings.Contains(r.Data, text) {
+		t.Fatal(r.Data)
+	}
+	put(t, p, r)
+}
+
 // moved checks that a place says that the namespace is elsewhere.
 func moved(t *testing.T, p store.Place) {
 	t.Helper()
@@ -69,12 +79,6 @@ func TestMoveRefused(t *testing.T) {
 	}{
 		"the target has its own": {func(t *testing.T, s *scene, from, to, third store.Place) {
 			_, err := scope.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
-			must(t, err)
-		}, "take an empty store"},
-		"the target has a deleted one": {func(t *testing.T, s *scene, from, to, third store.Place) {
-			_, err := scope.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
-			must(t, err)
-			_, err = scope.Namespaces(to.Store).Delete(t.Context(), "orders")
 			must(t, err)
 		}, "take an empty store"},
 		"the target moved its own away": {func(t *testing.T, s *scene, from, to, third store.Place) {
@@ -135,18 +139,34 @@ func TestMoveRefused(t *testing.T) {
 			must(t, moveAll(t.Context(), from, to), moveAll(t.Context(), to, third))
 			put(t, from, before)
 		}, "than TO, which knows a later move (THIRD), and nothing was changed: start no program with FROM"},
+		"the source is of a later format": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			edit(t, from, orders, `"format":1,`, `"format":2,"lanes":{"from":7},`)
+		}, "has the format 2"},
+		"the source of a later format is closed": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			interrupted(t, scope.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 2})))
+			edit(t, from, orders, `"format":1073741825,`, `"format":1073741826,"lanes":{"from":7},`)
+		}, "has the format 2"},
+		"the source is damaged": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			edit(t, from, orders, `"regions":[`, `"regions":[7,`)
+		}, "is damaged"},
+		"the sequence has an unknown field": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			edit(t, from, store.Key{Namespace: "#fast", Node: store.SequenceNode}, `{"mode"`, `{"lanes":7,"mode"`)
+		}, "is of a later version"},
+		"the sequence waits for another one there": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			must(t, sequence.Create(t.Context(), third, "fast", sequence.Definition{}))
+			interrupted(t, sequence.Move(t.Context(), "fast", third, mortalPlace(to, &death{at: 2})))
+		}, "take an empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, from, to, third := places(t)
 			c.before(t, s, from, to, third)
+			of := "orders"
+			if strings.HasPrefix(name, "the sequence") {
+				of = "#fast"
+			}
 			was := slices.Concat(all(t, from), all(t, to), all(t, third))
 			for range 2 {
-				errs := []error{scope.Move(t.Context(), "orders", from, to), move.Check(t.Context(), from, to, orders)}
-				for _, err := range errs {
-					if err == nil || !strings.Contains(err.Error(), c.want) {
-						t.Errorf("%v", err)
-					}
-				}
+				tests.Says(t, moveOne(t.Context(), of, from, to), c.want, "moved")
 			}
 			if now := slices.Concat(all(t, from), all(t, to), all(t, third)); !slices.Equal(was, now) {
 				t.Errorf("was\n%+v\nis\n%+v", was, now)
@@ -174,6 +194,16 @@ func TestMoveIntoItself(t *testing.T) {
 	was := all(t, from)
 	if err := moveAll(t.Context(), from, from); err == nil || !slices.Equal(was, all(t, from)) {
 		t.Error(err)
+	}
+}
+
+// A name that a store does not have is not made by a move.
+func TestMoveOfNothing(t *testing.T) {
+	_, _, to, third := places(t)
+	tests.WantErr(t, scope.Move(t.Context(), "none", third, to), lease.ErrNoNamespace, "no namespace")
+	tests.WantErr(t, sequence.Move(t.Context(), "none", third, to), sequence.ErrNoSequence, "no sequence")
+	if made := slices.Concat(all(t, third), all(t, to)); len(made) > 0 {
+		t.Errorf("%+v", made)
 	}
 }
 
@@ -220,15 +250,6 @@ func TestMoveOfASourceThatWasPutBack(t *testing.T) {
 		}
 		must(t, moveAll(t.Context(), to, from))
 	}
-}
-
-// The target waits for another sequence of the same name.
-func TestMoveOfAnotherSequence(t *testing.T) {
-	_, from, to, third := places(t)
-	must(t, sequence.Create(t.Context(), third, "fast", sequence.Definition{}))
-	interrupted(t, sequence.Move(t.Context(), "fast", third, mortalPlace(to, &death{at: 2})))
-	err := sequence.Move(t.Context(), "fast", from, to)
-	tests.Says(t, err, "take an empty", "a target that waits for another sequence")
 }
 
 // meanwhile does something once: before it reads what a head leads, after
@@ -388,16 +409,13 @@ func TestMoveAfterALoss(t *testing.T) {
 // writes.
 func TestMoveAgainAfterALoss(t *testing.T) {
 	s, from, to, _ := places(t)
-	names := []func(ctx context.Context, from, to store.Place) error{
-		func(ctx context.Context, from, to store.Place) error { return scope.Move(ctx, "orders", from, to) },
-		func(ctx context.Context, from, to store.Place) error { return sequence.Move(ctx, "fast", from, to) },
-	}
-	for _, move := range names {
-		interrupted(t, move(t.Context(), from, mortalPlace(to, &death{at: 2})))
+	names := []string{"orders", "#fast"}
+	for _, name := range names {
+		interrupted(t, moveOne(t.Context(), name, from, mortalPlace(to, &death{at: 2})))
 	}
 	backup := all(t, to)
-	for _, move := range names {
-		interrupted(t, move(t.Context(), mortalPlace(from, &death{at: 1}), to))
+	for _, name := range names {
+		interrupted(t, moveOne(t.Context(), name, mortalPlace(from, &death{at: 1}), to))
 	}
 	open := func() snowfence.Grant {
 		o := &lease.Options{TTL: ttl, MaxSkew: ttl, Logger: silent}
@@ -415,8 +433,8 @@ func TestMoveAgainAfterALoss(t *testing.T) {
 	}
 	id, err := store.Identity(t.Context(), to, "orders")
 	must(t, err, to.Suspect(t.Context(), id))
-	for _, move := range names {
-		must(t, move(t.Context(), from, to))
+	for _, name := range names {
+		must(t, moveOne(t.Context(), name, from, to))
 	}
 	if again := open(); again.From < lost.Until {
 		t.Errorf("%+v after %+v", again, lost)
@@ -475,7 +493,7 @@ func take(t *testing.T, p store.Place, name string) (int64, error) {
 func TestMovedIsALaterFormat(t *testing.T) {
 	_, from, to, _ := places(t)
 	must(t, moveAll(t.Context(), from, to))
-	if r := get(t, from, orders); !strings.Contains(r.Data, `"format":1073741824`) {
+	if r := get(t, from, orders); !strings.Contains(r.Data, `"format":1073741825`) {
 		t.Error(r.Data)
 	}
 	if r := get(t, to, orders); !strings.Contains(r.Data, `"format":1,`) {

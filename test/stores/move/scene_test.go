@@ -310,20 +310,18 @@ func moveAll(ctx context.Context, from, to store.Place) error {
 	heads, _, err := from.Heads(ctx)
 	for _, r := range heads {
 		if err == nil {
-			err = move.Check(ctx, from, to, r.Key)
-		}
-	}
-	for _, r := range heads {
-		if err != nil {
-			break
-		}
-		if name, ok := strings.CutPrefix(r.Namespace, "#"); ok {
-			err = sequence.Move(ctx, name, from, to)
-		} else {
-			err = scope.Move(ctx, name, from, to)
+			err = moveOne(ctx, r.Namespace, from, to)
 		}
 	}
 	return err
+}
+
+// moveOne moves a namespace, or a sequence with the name "#NAME".
+func moveOne(ctx context.Context, name string, from, to store.Place) error {
+	if name, ok := strings.CutPrefix(name, "#"); ok {
+		return sequence.Move(ctx, name, from, to)
+	}
+	return scope.Move(ctx, name, from, to)
 }
 
 // oneOpen checks that no name is open in both stores.

@@ -13,7 +13,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
-	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease/scope"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -78,8 +77,14 @@ func moveStore(ctx context.Context, from, to *open.Store, asJSON bool, out *bufi
 		return err
 	}
 	for _, r := range heads { // before anything is closed
-		if err := move.Check(ctx, f, t, r.Key); err != nil {
-			return fmt.Errorf("%s: %w", r.Namespace, err)
+		name, ok := strings.CutPrefix(r.Namespace, "#")
+		try := scope.Move
+		if ok {
+			try = sequence.Move
+		}
+		err := try(ctx, name, store.Place{Store: tried{f}, Name: f.Name}, store.Place{Store: tried{t}, Name: t.Name})
+		if err != nil && !errors.Is(err, errTried) {
+			return err
 		}
 	}
 	w := &walk{st: f.Store, json: asJSON, out: out}
@@ -112,6 +117,15 @@ func moveStore(ctx context.Context, from, to *open.Store, asJSON bool, out *bufi
 			from.Name)
 	}
 	return nil
+}
+
+// tried is a store on which a move is tried: its first write ends it.
+type tried struct{ store.Store }
+
+var errTried = errors.New("the move would begin")
+
+func (tried) Swap(_ context.Context, writes []store.Write, _ ...store.Key) ([]error, []store.Record, store.Reply) {
+	return slices.Repeat([]error{errTried}, len(writes)), nil, store.Reply{}
 }
 
 // walk does something to all namespaces and sequences of a store, once to
