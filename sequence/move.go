@@ -25,7 +25,9 @@ func Move(ctx context.Context, name string, from, to store.Place) error {
 		if err != nil {
 			return r, err
 		}
-		if s.Identity == was { // else it lost numbers, and what follows a failover is still to come
+		// Else numbers were lost, and what follows a failover is still to
+		// come. Who sees less cannot tell.
+		if same, less := store.Compare(was, s.Identity); same && !less {
 			s.Identity = is
 		}
 		r.Data = s.data()

@@ -46,16 +46,28 @@ var moveMutants = []mutant{
 	moved("what cannot be read is not closed", "plan", "TestMoveRefused/(.*later_format|the_sequence)",
 		drop("_, err = m.adopted(ctx, from, adopt)")),
 	m("move: floors are raised where grants were lost", "lease/scope.Move", "TestMoveAfterALoss",
-		never("ns.Identity != was")).in("./test/stores/move"),
-	m("move: counts that are right stay so", "lease/scope.Move", "TestMove$",
-		never(`was != "" && ns.ledger.Identity == was`)).in("./test/stores/move"),
-	m("move: counts that were lost stay so", "lease/scope.Move", "TestMoveAfterALoss",
-		swap(`was != "" && ns.ledger.Identity == was`, `was != ""`)).in("./test/stores/move"),
-	m("move: counts of a store without an identity are not known to be right", "lease/scope.Move",
-		"TestMoveWithoutAnIdentity", swap(`was != "" && ns.ledger.Identity == was`, "ns.ledger.Identity == was")).in("./test/stores/move"),
+		never("!same || less")).in("./test/stores/move"),
+	m("move: who sees less of a namespace's store cannot tell", "lease/scope.Move", "TestMoveByIdentity",
+		swap("!same || less", "!same && !less")).in("./test/stores/move"),
 	m("move: a sequence that lost numbers stays one that did", "sequence.Move", "TestMoveAfterALoss",
-		always("s.Identity == was")).in("./test/stores/move"),
+		always("same && !less")).in("./test/stores/move"),
+	m("move: who sees less of a sequence's store cannot tell", "sequence.Move", "TestMoveByIdentity",
+		swap("same && !less", "same || less")).in("./test/stores/move"),
+	m("past: counts that are right stay so", "lease/scope.Namespace.identified", "TestPastOfAStoreThatTellsMore",
+		never(rightCounts)).in("./lease/backfill"),
+	m("past: counts that were lost stay so", "lease/scope.Namespace.identified", "TestPastOfAStoreThatIsBack",
+		swap(rightCounts, `ns.ledger.Identity != ""`)).in("./lease/backfill"),
+	m("past: counts of a store without an identity are not known to be right", "lease/scope.Namespace.identified",
+		"TestMoveByIdentity", swap(rightCounts, "ns.ledger.Identity == ns.Identity")).in("./test/stores/move"),
+	m("past: named nodes do not hide another store from leases", "lease/scope.Operator.BackfillNodes",
+		"TestPastOfAStoreThatIsBack", always("same (2)")).in("./lease/backfill"),
+	m("past: a chosen number does not hide another store from leases", "lease/scope.Operator.AllowBackfill",
+		"TestPastOfAStoreThatIsBack", after("if ns.RolledBack != 0", "ns.Identity = id")).in("./lease/backfill"),
+	m("past: a backfill does not take another store for the same", "lease/backfill.Backfill.readCounts",
+		"TestPastOpenedInAnotherStore", always("same (2)")),
 }
+
+const rightCounts = `ns.ledger.Identity != "" && ns.ledger.Identity == ns.Identity`
 
 func moved(rule, function, test string, ops ...op) mutant {
 	return m("move: "+rule, "internal/move."+function, test, ops...).in("./test/stores/move")

@@ -78,7 +78,7 @@ var pastMutants = []mutant{
 	m("past: no other program makes such IDs", "cmd/snowfence/internal/namespaces.reservedFlags.allowed",
 		"^TestScripts/past$", never(`f.backfill != "" && !f.nobodyElse && has != last+1`)).in("./cmd/snowfence"),
 	m("past: another store may have lost the choice", "lease/scope.Operator.AllowBackfill",
-		"TestPastAllowedInAnotherStore", never("id != ns.Identity")).in("./lease/backfill"),
+		"TestPastOfAStoreThatIsBack", never("!same")).in("./lease/backfill"),
 	m("past: others are noted for good", "lease/scope.Operator.AllowBackfill", "TestAllowPastKeepsOthers",
 		before("if ns.RolledBack != 0", "ns.Others = false")).in("./lease/backfill"),
 	m("past: a choice that may have been lost before waits for nodes", "lease/scope.Operator.AllowBackfill",

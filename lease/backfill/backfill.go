@@ -72,8 +72,7 @@ func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Sc
 			int64(scope.MaxBackfillNode))
 	}
 	b := &Backfill{st: st, name: namespace, scheme: s, node: node}
-	_, _, _, err := b.readCounts(ctx, nil)
-	if err != nil {
+	if _, _, _, err := b.readCounts(ctx, nil); err != nil {
 		return nil, err
 	}
 	return b, nil

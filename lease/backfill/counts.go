@@ -136,15 +136,12 @@ func (w wantedID) shown() string { return showTime(time.Unix(w.second-beforeUnix
 // made, if so.
 func (b *Backfill) readCounts(
 	ctx context.Context, keys []store.Key,
-) (scope.Namespace, []store.Record, answer.Answer, error) {
-	fail := func(err error) (scope.Namespace, []store.Record, answer.Answer, error) {
-		return scope.Namespace{}, nil, answer.Answer{}, err
-	}
+) (ns scope.Namespace, _ []store.Record, a answer.Answer, _ error) {
 	b.mu.Lock()
 	seen, dead := b.seen, b.dead
 	b.mu.Unlock()
 	if dead != nil {
-		return fail(dead)
+		return ns, nil, a, dead
 	}
 	all := append([]store.Key{{Namespace: b.name, Node: store.NamespaceNode}}, keys...)
 	last := slices.Index(all, seen.record.Key)
@@ -154,20 +151,28 @@ func (b *Backfill) readCounts(
 	}
 	rs, a, err := answer.Read(ctx, world.From(ctx), b.st, all...)
 	if err != nil {
-		return fail(fmt.Errorf("lease: reading namespace %q: %w", b.name, err))
+		return ns, nil, a, fmt.Errorf("lease: reading namespace %q: %w", b.name, err)
 	}
-	ns, err := scope.ReadNamespace(b.st, rs[0])
-	if err != nil {
-		return fail(err)
+	if ns, err = scope.ReadNamespace(b.st, rs[0]); err != nil {
+		return ns, nil, a, err
 	}
 	if err := b.compare(ctx, seen, ns, rs[max(last, 0)], a.Identity); err != nil {
-		return fail(err)
+		return ns, nil, a, err
 	}
 	if err := ns.Usable(b.scheme); err != nil { // an older store may have another layout
-		return fail(err)
+		return ns, nil, a, err
 	}
-	if err := ns.Fills(b.scheme, b.node, a.Identity); err != nil {
-		return fail(err)
+	same, err := ns.Identify(a.Identity)
+	if same && a.Identity != ns.Identity { // it names more sources
+		if err = ns.NoteIdentity(ctx, b.st, a.Identity); err == nil || errors.Is(err, store.ErrLost) {
+			return b.readCounts(ctx, keys)
+		}
+	}
+	if err == nil {
+		err = ns.Fills(b.scheme, b.node, a.Identity)
+	}
+	if err != nil {
+		return ns, nil, a, err
 	}
 	b.remember(ns, store.Record{})
 	return ns, rs[1 : 1+len(keys)], a, nil

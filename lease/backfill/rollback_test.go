@@ -226,11 +226,70 @@ func TestPastNodes(t *testing.T) {
 	for _, r := range [][2]int64{{-1, 5}, {5, 5}, {6, 5}, {0, 1<<38 + 1}} {
 		wantErr(t, name(r[0], r[1]), lease.ErrInvalid, "%v", r)
 	}
-	if err := name(0, 1<<38); err != nil { // also without a rollback
-		t.Error(err)
-	}
+	wantErr(t, name(0, 1<<38), nil, "also without a rollback")
 	must(scope.Namespaces(p.st).Delete(p.ctx, "n"))
 	wantErr(t, name(1<<38-1, 1<<38), lease.ErrNoNamespace, "of a deleted namespace")
+}
+
+// A store that tells more of its identity than before is the same one,
+// whoever sees that first. From then on it may not tell less.
+func TestPastOfAStoreThatTellsMore(t *testing.T) {
+	for name, sees := range map[string]func(p *past){
+		"a lease": (*past).id0,
+		"a backfill, and a lease meanwhile": func(p *past) {
+			p.st.before = func([]store.Write) {
+				p.st.before = nil
+				p.id0()
+			}
+			p.open(0)
+		},
+		"who chooses numbers":  func(p *past) { p.allow(0) },
+		"who names nodes":      func(p *past) { p.nodes(0, 4) },
+		"who changes a layout": func(p *past) { p.change(pastSide) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, at := newPastOf(t, schemeOf(t, pastLayout)), pastNow.Add(-time.Hour)
+			if name != "who chooses numbers" {
+				p.allow(0)
+				p.id(p.open(0), at)
+			}
+			p.st.id = "one:1"
+			sees(p)
+			if ns := p.namespace(); ns.Identity != "one:1" || ns.BackfillStopped || ns.RolledBack != 0 {
+				t.Errorf("%+v", ns)
+			}
+			b := p.open(0)
+			at = at.Add(-time.Hour) // other nodes begin other counts
+			p.id(b, at)
+			p.st.id = "one:-"
+			p.refused(b, at, lease.ErrRefused, "hides a part of its identity")
+			p.st.id = "one:2"
+			p.refused(b, at, backfill.ErrRolledBack, "")
+		})
+	}
+}
+
+// Nodes were named, or numbers chosen, in another store. Then the first one
+// is back, and tells more: its counts are lost, and leases see no other
+// store.
+func TestPastOfAStoreThatIsBack(t *testing.T) {
+	for _, chosen := range []bool{false, true} {
+		p := newPastOf(t, schemeOf(t, pastLayout))
+		if !chosen {
+			p.allow(0)
+		}
+		p.st.id = "two:-"
+		if p.allow(0); !chosen {
+			p.nodes(0, 4)
+		} else {
+			wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack, "the choice may be lost")
+		}
+		if is := p.namespace().Identity; is != "one:-" {
+			t.Errorf("the floor is not raised, and the store is %q", is)
+		}
+		p.st.id = "one:1"
+		wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack, "chosen %t", chosen)
+	}
 }
 
 // A store that hides a part of its identity names no nodes.
@@ -238,6 +297,9 @@ func TestPastNodesOfAStoreThatHides(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	p.st.id = "a:b"
 	must(scope.Namespaces(p.st).Confirm(p.ctx, "n"))
+	p.st.id = "a:" + store.Closed
+	wantErr(t, errOf(scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0)), lease.ErrRefused, "allowed")
+	p.st.id = "a:b"
 	p.allow(0)
 	p.st.id = "a:" + store.Closed
 	_, err := scope.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: 5, Until: 7})

@@ -403,15 +403,6 @@ func TestPastTicksOfEachLayout(t *testing.T) {
 	}
 }
 
-// Another identity says that the choice of numbers, and counts, may be
-// lost.
-func TestPastAllowedInAnotherStore(t *testing.T) {
-	p := newPastOf(t, schemeOf(t, pastLayout))
-	p.st.restore(p.st.backup(), "two")
-	p.allow(0)
-	wantErr(t, errOf(backfill.Open(p.ctx, p.st, "n", p.s, 0)), backfill.ErrRolledBack, "")
-}
-
 // The end of what was used is written once for all times below it.
 func TestPastEndIsWrittenOnce(t *testing.T) {
 	p := newPast(t, pastLayout, 0)

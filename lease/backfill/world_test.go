@@ -155,13 +155,8 @@ type past struct {
 
 func newPast(t *testing.T, spec string, last int64) *past {
 	t.Helper()
-	w := &pastWorld{world.Real(), pastNow}
-	p := &past{
-		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, spec),
-		made: map[snowfence.ID]time.Time{},
-	}
-	must(scope.Namespaces(p.st).Create(p.ctx, "n", p.s, nil))
-	must(scope.Namespaces(p.st).AllowBackfill(p.ctx, "n", last))
+	p := newPastOf(t, schemeOf(t, spec))
+	p.allow(last)
 	return p
 }
 

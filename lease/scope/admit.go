@@ -44,7 +44,8 @@ func (op Operator) Admit(
 		if err != nil || !same || !added && a.Identity == ns.Identity {
 			return ns, a, err
 		}
-		ns.Keys, ns.Identity = keys, a.Identity
+		ns.Keys = keys
+		ns.identified(a.Identity)
 		ns, err = ns.write(ctx, op.st)
 		if !errors.Is(err, store.ErrLost) {
 			return ns, a, err
@@ -100,9 +101,20 @@ func (ns Namespace) Identify(id string) (same bool, err error) {
 // sources. The error is a [store.ErrLost] if another process wrote the
 // namespace since it was read.
 func (ns Namespace) NoteIdentity(ctx context.Context, st store.Store, id string) error {
-	ns.Identity = id
+	ns.identified(id)
 	_, err := ns.write(ctx, st)
 	return err
+}
+
+// identified gives a namespace another identity of its store, or that of
+// the store that it moves to. Who calls it has compared the one before.
+//
+// Invariant: right counts stay right, and lost ones stay lost.
+func (ns *Namespace) identified(id string) {
+	if ns.ledger.Identity != "" && ns.ledger.Identity == ns.Identity { // without one, none are known to be right
+		ns.ledger.Identity = id
+	}
+	ns.Identity = id
 }
 
 // rotated returns the secret IDs of the namespace and of a scheme. IDs

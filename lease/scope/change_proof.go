@@ -45,14 +45,19 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 		return Namespace{}, err
 	}
 	id := a.Identity
-	if _, err := ns.Identify(id); err != nil {
+	same, err := ns.Identify(id)
+	if err != nil {
 		return Namespace{}, err
 	}
-	if id != ns.Identity { // it lost grants, and the floor is not raised yet
-		floor = max(floor, ns.above(old, now))
+	if !same { // it lost grants, and the floor is not raised yet
+		ns.raise(now, id)
+		floor = max(floor, ns.Floor)
 	}
-	if c.keepsLayout(ns) {
-		return c.reunit(ns, floor, id, now)
+	ns.identified(id)
+	if c.keepsLayout(ns) { // records of the old unit count no more
+		ns.Unit, ns.Floor = c.Unit, floor
+		ns.Since = ns.Generation + 1
+		return c.renode(ns, now)
 	}
 	layout := c.scheme.Layout()
 	refuse := func(err error) (Namespace, error) {
@@ -90,10 +95,7 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	if start > c.scheme.MaxTick() {
 		return refuse(fmt.Errorf("%w: it would have no tick left at %s", snowfence.ErrLifetime, at))
 	}
-	next.Fingerprint, next.Identity = c.scheme.Fingerprint(), id
-	if ns.Identity != id {
-		next.rolledBack(now)
-	}
+	next.Fingerprint = c.scheme.Fingerprint()
 	next.Start, next.Floor, next.Since = start, start, ns.Generation+1
 	next.end(floor)
 	if err := next.begin(layout, c.Force, !c.Unused.IsZero()); err != nil {
@@ -115,19 +117,6 @@ func (c change) keepsLayout(ns Namespace) bool {
 
 // keepsUnit reports whether the namespace has the unit already.
 func (c change) keepsUnit(ns Namespace) bool { return cmp.Or(c.Unit, ns.Unit) == ns.Unit }
-
-// reunit returns the namespace with another unit and its present layout.
-// Records of the old unit count no more: the floor is above all that they
-// granted.
-func (c change) reunit(ns Namespace, floor int64, id string, now time.Time) (Namespace, error) {
-	ns.Unit, ns.Floor = c.Unit, floor
-	ns.Since = ns.Generation + 1
-	if ns.Identity != id {
-		ns.Identity = id
-		ns.rolledBack(now)
-	}
-	return c.renode(ns, now)
-}
 
 // unmarked is an error if a record has more than the grant of a node: in
 // another unit it would stand for other nodes.

@@ -30,7 +30,9 @@ func Move(ctx context.Context, name string, from, to store.Place) error {
 		if err != nil {
 			return r, err
 		}
-		if ns.Identity != was { // it lost grants, and no program has raised the floor yet
+		// Grants were lost, and no program has raised the floor yet. Who sees
+		// less cannot tell.
+		if same, less := store.Compare(was, ns.Identity); !same || less {
 			_, a, err := answer.Read(ctx, world.From(ctx), from, head)
 			if err != nil {
 				return r, fmt.Errorf("%s: asking for its time: %w", from.Name, err)
@@ -41,10 +43,7 @@ func Move(ctx context.Context, name string, from, to store.Place) error {
 			}
 			ns.raise(now, is)
 		}
-		if was != "" && ns.ledger.Identity == was { // without an identity it is not known whether counts are right
-			ns.ledger.Identity = is
-		}
-		ns.Identity = is
+		ns.identified(is)
 		return ns.encode()
 	}
 	if err := move.Run(ctx, from, to, head, adopt); err != nil {

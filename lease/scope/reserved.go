@@ -35,11 +35,12 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 			"(the numbers 0 to 4)", namespace, last)
 	}
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace, a answer.Answer) (bool, error) {
-		err := error(nil)
+		id, w := a.Identity, world.From(ctx)
+		same, err := ns.Identify(id)
 		switch {
 		case ns.State != Active:
 			err = ns.notActive()
-		case a.Identity == "":
+		case id == "":
 			_, err = refuse("its store has no identity, by which a rollback is noticed: move it to another store")
 		case ns.Backfill == last+1:
 			return false, nil
@@ -55,9 +56,10 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 		if err := ns.reserve(); err != nil {
 			return false, err
 		}
-		id, w := a.Identity, world.From(ctx)
-		if id != ns.Identity {
+		if !same {
 			ns.rolledBack(w.Now())
+		} else {
+			ns.Identity = id
 		}
 		ns.BackfillNodes, ns.ledger = snowfence.NodeRange{}, ledger{Identity: id, Epoch: w.Text()}
 		if ns.RolledBack != 0 {
@@ -117,8 +119,12 @@ func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes sn
 			return false, fault.Refusedf("lease: namespace %q: nodes below %d may have IDs for the past already: name "+
 				"higher ones", namespace, ns.BackfillNodes.Until)
 		}
-		if _, err := ns.Identify(id); err != nil {
+		same, err := ns.Identify(id)
+		if err != nil {
 			return false, err
+		}
+		if same {
+			ns.Identity = id
 		}
 		ns.ledger.Identity, ns.ledger.Epoch, ns.BackfillNodes = id, world.From(ctx).Text(), nodes
 		return true, nil

@@ -447,35 +447,51 @@ func TestMoveAgainAfterALoss(t *testing.T) {
 	}
 }
 
-// nameless is a store that has no identity.
-type nameless struct{ store.Store }
-
-func (n nameless) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
-	rs, _, err := n.Store.Get(ctx, keys)
-	return rs, store.Reply{}, err
+// told is a store that tells an identity of its own.
+type told struct {
+	store.Store
+	id string
 }
 
-func (n nameless) Swap(
+func (n told) Get(ctx context.Context, keys []store.Key) ([]store.Record, store.Reply, error) {
+	rs, _, err := n.Store.Get(ctx, keys)
+	return rs, store.Reply{Identity: n.id}, err
+}
+
+func (n told) Swap(
 	ctx context.Context, writes []store.Write, then ...store.Key,
 ) ([]error, []store.Record, store.Reply) {
 	errs, rs, _ := n.Store.Swap(ctx, writes, then...)
-	return errs, rs, store.Reply{}
+	return errs, rs, store.Reply{Identity: n.id}
 }
 
-// A store without an identity cannot tell whether counts for the past are
-// right.
-func TestMoveWithoutAnIdentity(t *testing.T) {
-	s, from, _, _ := places(t)
-	from.Store = nameless{from.Store}
-	_, err := scope.Namespaces(from).Confirm(t.Context(), "orders")
-	must(t, err, sequence.Create(t.Context(), from, "late", sequence.Definition{}))
-	must(t, scope.Move(t.Context(), "orders", from, s.stores[1]), sequence.Move(t.Context(), "late", from, s.stores[1]))
-	ns, err := scope.Namespaces(s.stores[1].Store).Show(t.Context(), "orders")
-	if err != nil || !ns.BackfillStopped || ns.Identity == "" {
-		t.Errorf("%+v, %v", ns, err)
-	}
-	if n, err := take(t, s.stores[1], "late"); err != nil || n != 1 {
-		t.Errorf("%d, %v", n, err)
+// The mover sees another identity than programs did. A store without one
+// cannot tell whether counts for the past are right.
+func TestMoveByIdentity(t *testing.T) {
+	for name, c := range map[string]struct {
+		program, mover string
+		stopped, lost  bool // backfills, numbers
+	}{
+		"none":                  {"", "", true, false},
+		"more of it":            {"pg:-:x", "pg:9:x", false, false},
+		"less of it":            {"pg:9:x", "pg:-:x", true, true},
+		"more of another store": {"pg:-:x", "pg:9:y", true, true},
+	} {
+		s, from, to, _ := places(t)
+		inner := from.Store
+		from.Store = told{inner, c.program}
+		_, err := scope.Namespaces(from).Confirm(t.Context(), "orders")
+		must(t, err, sequence.Create(t.Context(), from, "late", sequence.Definition{}))
+		_, err = scope.Namespaces(from).BackfillNodes(t.Context(), "orders", snowfence.NodeRange{Until: s.scheme.Nodes()})
+		from.Store = told{inner, c.mover}
+		must(t, err, scope.Move(t.Context(), "orders", from, to), sequence.Move(t.Context(), "late", from, to))
+		ns, err := scope.Namespaces(to.Store).Show(t.Context(), "orders")
+		if is, _ := store.Identity(t.Context(), to, ""); err != nil || ns.BackfillStopped != c.stopped || ns.Identity != is {
+			t.Errorf("%s: %+v, %v", name, ns, err)
+		}
+		if n, err := take(t, to, "late"); errors.Is(err, sequence.ErrRolledBack) != c.lost || !c.lost && n != 1 {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
 	}
 }
 
