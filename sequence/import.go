@@ -63,6 +63,8 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 	}
 	if s, err := read(ctx, st, name); err == nil && !s.Deleted && s.firstDifference(d, full) != "" {
 		return s.differenceError(s.firstDifference(d, full)) // before its periods are raised
+	} else if err != nil && !errors.Is(err, ErrNoSequence) {
+		return err
 	}
 	raise := func() error {
 		for _, period := range slices.Sorted(maps.Keys(ordinals)) {

@@ -48,6 +48,13 @@ func TestImportBesidePrograms(t *testing.T) {
 	d.Mode = Fast
 	wantErr(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261121: 5}), lease.ErrExists, "another definition")
 	j.takesIn(j.s, 20261121, "20261121-001") // the refusal changed nothing
+	r := j.st.record(t, name)
+	r.Nonce, r.Data = "x", r.Data[:len(r.Data)-1]+`,"later":1}`
+	j.st.put(t, r)
+	fails(t, Import(j.ctx, j.st, name, d, map[int64]int64{20261120: 5}), "a record of a later version")
+	if r := j.record(20261120); r.Nonce != "" {
+		t.Errorf("a period of a later version: %+v", r)
+	}
 }
 
 // Another process writes the period at the same time.
