@@ -83,9 +83,7 @@ func TestCloseGivesBackAfterASignal(t *testing.T) {
 		stop()
 		noError(t, g.Close())
 		vacant(t, st, s, id)
-		if err := errors.Join(g.Close(), g.Shutdown(ctx)); err != nil {
-			t.Errorf("again: %v", err)
-		}
+		wantErr(t, errors.Join(g.Close(), g.Shutdown(ctx)), nil, "again")
 		synctest.Wait() // the keeper of the lease has ended: or the bubble would not
 	})
 }
@@ -145,9 +143,7 @@ func TestCloseOfAStoreThatHangs(t *testing.T) {
 							t.Errorf("the renewal that was under way is handed out: %+v", gr)
 						}
 					}
-					if err := c.again(g, l); err != nil {
-						t.Errorf("Shutdown when the store answers again: %v", err)
-					}
+					wantErr(t, c.again(g, l), nil, "Shutdown when the store answers again")
 					if c.ttl == ttl {
 						vacant(t, st, s, id)
 					}
@@ -298,9 +294,7 @@ func TestNoAcquisitionAfterClose(t *testing.T) {
 		if g, err := l.Grant(ctx, 0); err == nil {
 			t.Fatalf("granted by a store that hangs: %+v", g)
 		}
-		if err := l.Close(); err != nil {
-			t.Errorf("nothing was held: %v", err)
-		}
+		wantErr(t, l.Close(), nil, "nothing was held")
 		free()
 		<-l.Done()
 		for _, r := range records(t, st) {

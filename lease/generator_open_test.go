@@ -31,7 +31,7 @@ func opened(t *testing.T, st store.Store, o *lease.Options) error {
 		return err
 	}
 	must(g.Next(t.Context()))
-	noError(t, g.Close())
+	wantErr(t, g.Close(), nil, "closed")
 	return nil
 }
 
@@ -190,9 +190,7 @@ func TestTroubleIsHeard(t *testing.T) {
 			!strings.Contains(text, "connection refused") {
 			t.Errorf("the store is unreachable, and the log has\n%s", text)
 		}
-		if _, err := g.Next(t.Context()); err != nil {
-			t.Errorf("IDs ended before anybody heard of it: %v", err)
-		}
+		wantErr(t, errOf(g.Next(t.Context())), nil, "IDs ended before anybody heard of it")
 		time.Sleep(time.Minute)
 		_, err := g.Next(t.Context())
 		if !errors.Is(err, errAway) || strings.Contains(err.Error(), "10.0.0.7") {

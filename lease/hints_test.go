@@ -47,7 +47,7 @@ func TestHints(t *testing.T) {
 		says(err, "wait (Options.Wait), stop a holder, or make more nodes leasable, or widen Options.Within")
 		go func() {
 			time.Sleep(time.Minute)
-			noError(t, holder.Close())
+			wantErr(t, holder.Close(), nil, "the holder is closed")
 		}()
 		works(open(&lease.Options{Wait: true}))
 		holder = must(open(nil))

@@ -189,9 +189,7 @@ func TestSkewAfterStepBack(t *testing.T) {
 		defer l.Close()
 		step(10 * time.Second)
 		time.Sleep(time.Minute)
-		if err := l.Status().Trouble; err != nil {
-			t.Errorf("off by less than allowed: %v", err)
-		}
+		wantErr(t, l.Status().Trouble, nil, "off by less than allowed")
 		step(10 * time.Second)
 		time.Sleep(ttl)
 		wantErr(t, l.Status().Trouble, lease.ErrSkew, "20 s ahead")

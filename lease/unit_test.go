@@ -78,9 +78,7 @@ func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
 		fails(t, errOf(lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node})),
 			"node %d can be leased, and functions have node 9", node)
 	}
-	if _, err := op.Veto(t.Context(), "default", 8, ""); err != nil { // of the unit, and not of node 9
-		t.Fatal(err)
-	}
+	must(op.Veto(t.Context(), "default", 8, "")) // of the unit, and not of node 9
 	wantErr(t, errOf(op.Change(t.Context(), "default", nil, to)), lease.ErrRefused, "with functions")
 	must(op.RetireFunctions(t.Context(), "default", 9))
 	if ns, err := op.Change(t.Context(), "default", nil, to); err != nil || ns.Unit != 1 {

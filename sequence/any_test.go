@@ -158,7 +158,7 @@ func TestAnyWaits(t *testing.T) {
 		}
 		go func() { // mended while a call waits
 			time.Sleep(time.Minute)
-			noError(t, Confirm(t.Context(), all[2], name, Confirmation{Floor: new(int64(100))}))
+			wantErr(t, Confirm(t.Context(), all[2], name, Confirmation{Floor: new(int64(100))}), nil, "confirmed")
 		}()
 		expect(t, a, 103)
 	})

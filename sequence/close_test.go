@@ -145,9 +145,7 @@ func TestDenseGivesBack(t *testing.T) {
 			c.use(t, st, s)
 			synctest.Wait()
 			was := st.record(t, name)
-			if err := s.Close(); err != nil {
-				t.Errorf("%s: %v", what, err)
-			}
+			wantErr(t, s.Close(), nil, "%s", what)
 			now := st.record(t, name)
 			if now.From != was.From && (now.Revision != was.Revision+1 || now.Nonce == was.Nonce) {
 				t.Errorf("%s: %+v became %+v", what, was, now)

@@ -28,11 +28,12 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 		}
 		revived, different := s.Deleted, s.firstDifference(d, full)
 		if different != "" && revived {
-			unused, err := s.gaveNone(ctx, st)
+			from, err := s.highestTaken(ctx, st, 0)
 			if err != nil {
 				return false, err
 			}
-			if unused {
+			// Takes that its programs still make fail by the generation.
+			if from == 0 && s.Reached == 0 && s.Confirmed == 0 && s.told.Identity == s.Identity {
 				s.Definition, different = full, ""
 			} else {
 				different = "it was deleted after programs had taken numbers, and " + different
@@ -49,13 +50,6 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 func (s *state) differenceError(different string) error {
 	return fmt.Errorf("sequence %q: %s: only max, ranges and the action after a failover can be changed: for other "+
 		"changes make another sequence, which starts above this one (%w)", s.name, different, lease.ErrExists)
-}
-
-// gaveNone reports whether it is certain that a deleted sequence gave no
-// number. Takes that its programs still make fail by the generation.
-func (s *state) gaveNone(ctx context.Context, st store.Store) (bool, error) {
-	from, err := s.highestTaken(ctx, st, 0)
-	return from == 0 && s.Reached == 0 && s.Confirmed == 0 && s.told.Identity == s.Identity, err
 }
 
 // Changes says what [Update] changes. Fields that are nil or 0 change

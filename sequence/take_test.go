@@ -156,7 +156,7 @@ func TestOneCallUnderWay(t *testing.T) {
 		for range 16 {
 			wg.Go(func() {
 				for range 20 {
-					noError(t, errOf(s.Next(t.Context())))
+					wantErr(t, errOf(s.Next(t.Context())), nil, "taken")
 				}
 			})
 		}

@@ -30,7 +30,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	}
 	wantErr(t, errOf(scope.Namespaces(st).Change(ctx, "users", a, nil)), nil, "the same layout under the same secret")
 	l := must(lease.Open(ctx, st, "users", a, nil))
-	tests.NoError(t, l.Shutdown(ctx))
+	wantErr(t, l.Shutdown(ctx), nil, "shut down")
 }
 
 // Where the layout has room for the number of the key, keys are added, and
@@ -56,7 +56,7 @@ func TestKeysAreAdded(t *testing.T) {
 			t.Errorf("%d keys: %v", len(step.keys), err)
 		}
 		if err == nil {
-			tests.NoError(t, l.Shutdown(ctx))
+			wantErr(t, l.Shutdown(ctx), nil, "shut down")
 		}
 	}
 	ns, err := scope.Namespaces(st).Show(ctx, "orders")
@@ -151,7 +151,7 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	_, err := scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, nil, b), nil)
 	wantErr(t, err, snowfence.ErrKey, "key 0 is left out")
 	must(scope.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil))
-	tests.NoError(t, open(a, b))
+	wantErr(t, open(a, b), nil, "with both secrets")
 }
 
 // must returns the result of a call that has to work.

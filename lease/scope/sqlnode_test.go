@@ -108,7 +108,7 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 		held := must(lease.Open(t.Context(), st, "default", s, o))
 		_, _, err := scope.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop, false)
 		refused(t, "a node that is held", err, "is held by")
-		tests.NoError(t, held.Shutdown(t.Context()))
+		wantErr(t, held.Shutdown(t.Context()), nil, "shut down")
 		// Another process takes the node after the look, and before it is
 		// recorded.
 		racing := &between{Store: st}
@@ -208,7 +208,7 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 			}
 		}
 		above("a lease meanwhile", recordSQL(t, reads, 6), 39*time.Second)
-		tests.NoError(t, st.Suspect(t.Context(), must(store.Identity(t.Context(), st, "default"))))
+		wantErr(t, st.Suspect(t.Context(), must(store.Identity(t.Context(), st, "default"))), nil, "suspected")
 		above("a store that may have lost a lease", recordSQL(t, st, 7), time.Minute+2*scope.DefaultTTL)
 		// So do they when they are printed again under another layout.
 		o := &scope.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}, Unused: time.Now()}
@@ -326,8 +326,7 @@ func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
 		ctx, node := t.Context(), int64(6)
 		recordSQL(t, st, 6)
 		time.Sleep(time.Minute)
-		q, err := scope.Namespaces(st).RetireFunctions(ctx, "default", 6)
-		tests.NoError(t, err)
+		q := must(scope.Namespaces(st).RetireFunctions(ctx, "default", 6))
 		if after := recordSQL(t, st, 6); after < q.Until {
 			t.Errorf("other functions begin after %d, want %d", after, q.Until)
 		}

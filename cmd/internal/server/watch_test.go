@@ -65,9 +65,7 @@ func TestWatchersShareReads(t *testing.T) {
 					time.Sleep(slow)
 					return nil
 				})
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("watcher %d: %v", i, err)
-				}
+				wantErr(t, err, context.Canceled, "watcher %d", i)
 			})
 		}
 		wants := func(what string, from, to int, want int64) {

@@ -107,9 +107,7 @@ func swap(t *testing.T, st store.Store, old string, r store.Record) error {
 func refused(t *testing.T, st store.Store, want string) {
 	t.Helper()
 	_, _, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("a read: %v, which should say %q", err, want)
-	}
+	tests.Says(t, err, want, "a read")
 	batch := []store.Write{{New: record(98, "x")}, {New: record(99, "x")}}
 	for _, writes := range [][]store.Write{batch, batch[:1]} {
 		errs, _, _ := st.Swap(t.Context(), writes)

@@ -159,9 +159,7 @@ func TestConnectionsOfAPool(t *testing.T) {
 		p.SQL(t, "postgres", "ALTER ROLE postgres SET default_transaction_read_only = on") // of new connections
 		end()
 		for range 3 {
-			if err := write(); err == nil {
-				t.Error("a read-only database was written to")
-			}
+			tests.Fails(t, write(), "a read-only database was written to")
 		}
 		p.SQL(t, "postgres", "BEGIN READ WRITE; ALTER ROLE postgres RESET default_transaction_read_only; COMMIT")
 		for range 3 {

@@ -171,10 +171,8 @@ func TestRightRevokedUnderAHolder(t *testing.T) {
 			return nil
 		})
 		// Nobody else gets a lease either.
-		other, err := lease.Open(t.Context(), st, "default", scheme, nil)
-		if err == nil || !strings.Contains(err.Error(), "fewer losses are noticed") {
-			t.Errorf("%s: another lease: %v, %v", what, other, err)
-		}
+		err := tests.ErrOf(lease.Open(t.Context(), st, "default", scheme, nil))
+		tests.Says(t, err, "fewer losses are noticed", "%s: another lease", what)
 	}
 	identity := func() string {
 		t.Helper()

@@ -3,7 +3,6 @@ package kubernetes
 
 import (
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -53,10 +52,8 @@ func TestRights(t *testing.T) {
 	namespace := k.NewNamespace(t)
 	pod := config(t, k, "pod", namespace)
 	st := open(t, pod)
-	want := "get, list, create and update"
-	if _, _, err := st.Heads(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, which should say %q", err, want)
-	}
+	_, _, err := st.Heads(t.Context())
+	tests.Says(t, err, "get, list, create and update", "without rights")
 	const roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/"
 	for path, body := range map[string]string{
 		"/roles": `{"metadata": {"name": "ids"}, "rules": [{"apiGroups": ["coordination.k8s.io"],
@@ -73,7 +70,5 @@ func TestRights(t *testing.T) {
 	})
 	must(t, tests.ErrOf(ids.Next(t.Context())))
 	must(t, ids.Close())
-	if _, err := scope.Namespaces(st).Restored(t.Context(), "default"); err != nil {
-		t.Error("store restored: ", err)
-	}
+	tests.WantErr(t, tests.ErrOf(scope.Namespaces(st).Restored(t.Context(), "default")), nil, "store restored")
 }

@@ -92,9 +92,7 @@ func TestNames(t *testing.T) {
 	if a, b := first.Status().Grant, second.Status().Grant; b.From < a.Until {
 		t.Errorf("by a symbolic link [%d, %d) is granted beside [%d, %d)", b.From, b.Until, a.From, a.Until)
 	}
-	if _, err := os.Stat(soft + "-wal"); err == nil {
-		t.Error("the symbolic link has side files of its own")
-	}
+	tests.Fails(t, tests.ErrOf(os.Stat(soft+"-wal")), "the symbolic link has side files of its own")
 	first.Orphan()
 	second.Orphan()
 	must(t, os.Link(path, hard))

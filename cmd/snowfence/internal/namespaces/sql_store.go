@@ -37,7 +37,7 @@ func sqlRecorded(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sql
 	}
 	by := scope.Functions{
 		Dialect: f.dialect, Schema: cmp.Or(f.schema, map[string]string{"postgres": "public"}[f.dialect]),
-		Label: f.label, Lead: leadTime(l, plan.Lead),
+		Label: f.label, Lead: l.TimeOf(plan.Lead).Sub(l.TimeOf(0)),
 	}
 	_, plan.From, err = scope.Namespaces(st.Leases).RecordFunctions(ctx, f.store.Namespace, plan.Node, by, f.again)
 	if err != nil {
@@ -77,11 +77,6 @@ func (f *sqlFlags) recordedLayout(ctx context.Context, ns scope.Namespace) (snow
 			show.LayoutName(l))
 	}
 	return l, err
-}
-
-// leadTime is how long a number of ticks is.
-func leadTime(l snowfence.Layout, ticks int64) time.Duration {
-	return l.TimeOf(ticks).Sub(l.TimeOf(0))
 }
 
 // explainSQL gives an error the commands that help.

@@ -46,9 +46,9 @@ func (f *changeFlags) changes(cmd *cobra.Command) (c sequence.Changes, err error
 		c.Max = &f.max
 	}
 	if given("after-failover") {
-		n, err := parseFailover(f.afterFailover)
+		n, err := view.ParseAfterFailover(f.afterFailover)
 		if err != nil {
-			return c, err
+			return c, command.Usagef("--after-failover: %w", err)
 		}
 		c.AfterFailover = &n
 	}

@@ -164,15 +164,6 @@ func failoverText(s *pb.Sequence) string {
 	return "skip " + s.AfterFailover + " numbers"
 }
 
-// parseFailover reads --after-failover.
-func parseFailover(text string) (int64, error) {
-	n, err := view.ParseAfterFailover(text)
-	if err != nil {
-		err = command.Usagef("--after-failover: %w", err)
-	}
-	return n, err
-}
-
 // Show returns a sequence of the store that the flags name.
 func Show(ctx context.Context, e *command.Env, f *command.StoreFlags, name string) (sequence.Info, error) {
 	st, err := openFor(ctx, e, name, f.Look)
