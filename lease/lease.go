@@ -106,7 +106,8 @@ func (l *Lease) Lend(seal func() int64) (*claim.Setup, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	l.idle, l.pace.most = math.MaxInt64, heartbeat
+	l.idle = math.MaxInt64
+	l.pace.most = heartbeat
 	l.pace.renewAt = l.next(l.setup.World.Now())
 	l.mu.Unlock()
 	l.kick()

@@ -26,7 +26,7 @@ func Move(ctx context.Context, name string, from, to store.Place) error {
 			return r, err
 		}
 		// Else numbers were lost, and what follows a failover is still to
-		// come. Who sees less cannot tell.
+		// come. An identity with less cannot tell.
 		if same, less := store.Compare(was, s.Identity); same && !less {
 			s.Identity = is
 		}

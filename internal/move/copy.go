@@ -61,6 +61,9 @@ func put(ctx context.Context, to store.Place, waits store.Record, rs []store.Rec
 			writes = append(writes, store.Write{Old: there[i].Nonce, New: r})
 		}
 	}
+	if len(writes) == 0 {
+		return nil
+	}
 	errs, _, _ := to.Swap(ctx, writes)
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("writing %s: %w", to.Name, err)

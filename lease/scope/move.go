@@ -30,8 +30,8 @@ func Move(ctx context.Context, name string, from, to store.Place) error {
 		if err != nil {
 			return r, err
 		}
-		// Grants were lost, and no program has raised the floor yet. Who sees
-		// less cannot tell.
+		// Grants were lost, and no program has raised the floor yet. An
+		// identity with less cannot tell.
 		if same, less := store.Compare(was, ns.Identity); !same || less {
 			_, a, err := answer.Read(ctx, world.From(ctx), from, head)
 			if err != nil {

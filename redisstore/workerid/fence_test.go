@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/tests"
 )
 
 func TestAFenceServesOneGenerator(t *testing.T) {
@@ -21,16 +20,16 @@ func TestAFenceServesOneGenerator(t *testing.T) {
 			t.Error("a number has two fences")
 		}
 		g := generator(t, f, snowfence.Config{}, 0)
-		tests.WantErr(t, tests.ErrOf(snowfence.New(snowfence.Config{Fence: f})), snowfence.ErrBound, "a second generator")
+		wantErr(t, errOf(snowfence.New(snowfence.Config{Fence: f})), snowfence.ErrBound, "a second generator")
 		works(t, g)
 		if err := g.Close(); err != nil || w.Err() == nil {
 			t.Error(err, w.Err())
 		}
-		tests.WantErr(t, tests.ErrOf(w.Fence(scheme())), ErrClosed, "a fence over what was given back")
+		wantErr(t, errOf(w.Fence(scheme())), ErrClosed, "a fence over what was given back")
 		if _, ok := f.Held(0); ok || len(r.all()) > 0 {
 			t.Error("what was given back is granted or kept", r.all())
 		}
-		tests.WantErr(t, tests.ErrOf(snowfence.New(snowfence.Config{Fence: f})), ErrClosed, "a closed fence")
+		wantErr(t, errOf(snowfence.New(snowfence.Config{Fence: f})), ErrClosed, "a closed fence")
 	})
 }
 
@@ -144,7 +143,7 @@ func TestTheLayoutEnds(t *testing.T) {
 		if g, ok := f.Held(12_000); !ok || g.Until != s.MaxTick()+1 {
 			t.Error(g, ok)
 		}
-		tests.WantErr(t, tests.ErrOf(f.Grant(t.Context(), s.MaxTick()+1)), snowfence.ErrLifetime, "the end")
+		wantErr(t, errOf(f.Grant(t.Context(), s.MaxTick()+1)), snowfence.ErrLifetime, "the end")
 		noError(t, f.Close())
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/tests"
 )
 
 // TestWhatTheOriginalDoesIsNoticed: within a third of the TTL the generator
@@ -125,7 +124,7 @@ func TestACallThatHangsDelaysNothing(t *testing.T) {
 		}, nil)
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		tests.WantErr(t, w.Err(), ErrLost, "after the TTL")
+		wantErr(t, w.Err(), ErrLost, "after the TTL")
 		close(hang)
 	})
 }
@@ -150,7 +149,7 @@ func TestALateAcknowledgementComesTooLate(t *testing.T) {
 			return nil
 		})
 		time.Sleep(25 * time.Second)
-		tests.WantErr(t, w.Err(), ErrLost, "after the TTL")
+		wantErr(t, w.Err(), ErrLost, "after the TTL")
 	})
 }
 
@@ -253,7 +252,7 @@ func TestClosingTheNumberSealsFirst(t *testing.T) {
 		if got, want := s.expiry(63), f.start(last.Tick+1); got != want {
 			t.Errorf("the key expires at %d, want %d", got, want)
 		}
-		tests.WantErr(t, tests.ErrOf(f.Grant(t.Context(), 0)), ErrClosed, "after UnRegister")
+		wantErr(t, errOf(f.Grant(t.Context(), 0)), ErrClosed, "after UnRegister")
 		s.cut() // it is given back once
 		noError(t, g.Close())
 	})
@@ -278,7 +277,7 @@ func TestAGiveBackIsRepeated(t *testing.T) {
 			} else {
 				s.hook(fail, nil)
 			}
-			tests.WantErr(t, g.Shutdown(t.Context()), errCut, "a give-back that fails")
+			wantErr(t, g.Shutdown(t.Context()), errCut, "a give-back that fails")
 			s.hook(nil, nil)
 			if err := g.Shutdown(t.Context()); err != nil {
 				t.Error(done, err)
@@ -297,7 +296,7 @@ func TestANumberThatSettlesIsGivenBackWhenNobodyWaits(t *testing.T) {
 		r := registrar(t, s, Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
 		defer cancel()
-		tests.WantErr(t, tests.ErrOf(r.RegisterOne(ctx)), context.DeadlineExceeded, "nobody waits")
+		wantErr(t, errOf(r.RegisterOne(ctx)), context.DeadlineExceeded, "nobody waits")
 		if s.taken() > 0 || len(r.all()) > 0 {
 			t.Error("it is still taken")
 		}
@@ -412,3 +411,13 @@ func noError(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// wantErr fails the test unless an error is of a kind.
+func wantErr(t testing.TB, err, kind error, what string) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }

@@ -482,11 +482,13 @@ func TestMoveByIdentity(t *testing.T) {
 		from.Store = told{inner, c.program}
 		_, err := scope.Namespaces(from).Confirm(t.Context(), "orders")
 		must(t, err, sequence.Create(t.Context(), from, "late", sequence.Definition{}))
-		_, err = scope.Namespaces(from).BackfillNodes(t.Context(), "orders", snowfence.NodeRange{Until: s.scheme.Nodes()})
+		all := snowfence.NodeRange{Until: s.scheme.Nodes()}
+		_, err = scope.Namespaces(from).BackfillNodes(t.Context(), "orders", all)
 		from.Store = told{inner, c.mover}
 		must(t, err, scope.Move(t.Context(), "orders", from, to), sequence.Move(t.Context(), "late", from, to))
 		ns, err := scope.Namespaces(to.Store).Show(t.Context(), "orders")
-		if is, _ := store.Identity(t.Context(), to, ""); err != nil || ns.BackfillStopped != c.stopped || ns.Identity != is {
+		is, _ := store.Identity(t.Context(), to, "")
+		if err != nil || ns.BackfillStopped != c.stopped || ns.Identity != is {
 			t.Errorf("%s: %+v, %v", name, ns, err)
 		}
 		if n, err := take(t, to, "late"); errors.Is(err, sequence.ErrRolledBack) != c.lost || !c.lost && n != 1 {
