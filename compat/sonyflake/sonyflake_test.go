@@ -92,9 +92,7 @@ func TestStartTimeBefore1900IsRefused(t *testing.T) {
 	for _, year := range []int{2, 1000, 1677, 1678, 1899} {
 		start := time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC)
 		_, err := sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: machine(1)})
-		if !errors.Is(err, snowfence.ErrInvalidLayout) {
-			t.Errorf("year %d: %v", year, err)
-		}
+		tests.WantErr(t, err, snowfence.ErrInvalidLayout, "year %d", year)
 	}
 }
 
