@@ -65,18 +65,18 @@ func (op Operator) Create(
 	if err := fault.Check(op.st, name, s); err != nil {
 		return Namespace{}, err
 	}
-	now, layout := world.From(ctx).Now(), s.Layout()
+	w, layout := world.From(ctx), s.Layout()
 	if o == nil {
 		o = &NamespaceOptions{}
 	}
-	c := change{NamespaceOptions: NamespaceOptions{Unused: now, Nodes: o.Nodes}}
+	c := change{NamespaceOptions: NamespaceOptions{Unused: w.Now(), Nodes: o.Nodes}}
 	for {
 		ns, a, err := readNamespace(ctx, op.st, name)
 		switch {
 		case errors.Is(err, fault.ErrNoNamespace):
 			terms := Terms{Since: 1, Nodes: snowfence.NodeRange{Until: nodeCount(layout)}, Unit: cmp.Or(o.Unit, 1)}
 			ns = Namespace{
-				Name: name, Terms: terms, ticketKey: world.From(ctx).Text(),
+				Name: name, Terms: terms, ticketKey: w.Text(),
 				record: store.Record{Key: store.Key{Namespace: name, Node: store.NamespaceNode}},
 			}
 		case err != nil:
@@ -85,6 +85,10 @@ func (op Operator) Create(
 			return Namespace{}, fault.Mismatch(name, ns.Fingerprint, s.Fingerprint())
 		case ns.State == Changing:
 			return Namespace{}, ns.notActive()
+		case ns.State == Deleted: // what its nodes made has to be over
+			if c.Unused, err = a.Clock(w, w.Now, ns.MaxSkew); err != nil {
+				return Namespace{}, err
+			}
 		}
 		ns.Layout, ns.Fingerprint = layout, s.Fingerprint()
 		if ns.record.Nonce == "" || ns.State == Deleted {
@@ -95,7 +99,7 @@ func (op Operator) Create(
 				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
 			}
 		}
-		next, err := c.renode(ns, now)
+		next, err := c.renode(ns, c.Unused)
 		switch {
 		case err != nil:
 			return Namespace{}, err
@@ -125,7 +129,7 @@ func (op Operator) Create(
 				return ns, err
 			}
 			continue
-		case layout.TickOf(now) > s.MaxTick():
+		case layout.TickOf(c.Unused) > s.MaxTick():
 			return Namespace{}, fault.Invalidf("lease: namespace %q: the time of the layout ran out on %v: "+
 				"no program could make an ID (%w)",
 				name, layout.TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)

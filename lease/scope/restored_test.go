@@ -64,8 +64,14 @@ func TestRestoredInDoubt(t *testing.T) {
 		st := &timed{store.NewMemory(), "one", time.Now()}
 		op := scope.Namespaces(st)
 		wantErr(t, errOf(op.Restored(t.Context(), "default")), lease.ErrNoNamespace, "no namespace")
+		must(op.Create(t.Context(), "gone", s, nil))
+		must(op.Delete(t.Context(), "gone"))
 		before := must(op.Create(t.Context(), "default", s, nil))
 		st.now = time.Now().Add(time.Hour)
+		wantErr(t, errOf(op.Create(t.Context(), "gone", s, nil)), lease.ErrSkew, "made again")
+		wantErr(t, errOf(op.RetireFunctions(t.Context(), "default", 5)), lease.ErrSkew, "functions that are gone")
+		_, _, err := op.RecordFunctions(t.Context(), "default", 5, scope.Functions{}, false)
+		wantErr(t, err, lease.ErrSkew, "functions that are new")
 		wantErr(t, errOf(op.Restored(t.Context(), "default")), lease.ErrSkew, "a clock that is off")
 		less := &scope.NamespaceOptions{MaxTTL: time.Second}
 		wantErr(t, errOf(op.Change(t.Context(), "default", nil, less)), lease.ErrSkew,

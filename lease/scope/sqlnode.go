@@ -50,7 +50,8 @@ func (op Operator) RecordFunctions(
 		return recorded, 0, fault.Invalidf("lease: namespace %q: a lead of %v: it is between 0 and %v", namespace,
 			f.Lead, time.Duration(maxSQLLead))
 	}
-	now := world.From(ctx).Now()
+	w := world.From(ctx)
+	now := w.Now()
 	if !again {
 		if err := vacant(ctx, op.st, namespace, node, now); err != nil {
 			return recorded, 0, err
@@ -59,7 +60,10 @@ func (op Operator) RecordFunctions(
 	lost := false
 	ns, err := editNamespace(ctx, op.st, namespace, func(ns *Namespace, a answer.Answer) (bool, error) {
 		lost = a.Identity != ns.Identity
-		return true, ns.recordSQL(node, f, again, now)
+		if now, err = a.Clock(w, w.Now, min(ns.MaxSkew, sqlSkew)); err == nil {
+			err = ns.recordSQL(node, f, again, now)
+		}
+		return true, err
 	})
 	if err != nil {
 		return recorded, 0, err
@@ -172,11 +176,15 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 // functions may use the node. The database's clock has to be within 30
 // seconds of the operator's.
 func (op Operator) RetireFunctions(ctx context.Context, namespace string, node int64) (Region, error) {
-	ns, err := op.Show(ctx, namespace)
+	ns, a, err := readNamespace(ctx, op.st, namespace)
 	if err != nil {
 		return Region{}, err
 	}
-	q, err := ns.retiredSQL(node, world.From(ctx).Now())
+	now, err := a.Clock(world.From(ctx), world.From(ctx).Now, min(ns.MaxSkew, sqlSkew))
+	if err != nil {
+		return Region{}, err
+	}
+	q, err := ns.retiredSQL(node, now)
 	if err != nil {
 		return Region{}, err
 	}
