@@ -21,7 +21,7 @@ type NamespaceOptions struct {
 	Nodes snowfence.NodeRange
 
 	// Unit is how many nodes one record stands for: a power of two. A lease
-	// takes whole units, and lease.Lease.Sublet hands their nodes out from
+	// takes whole units, and package sublet hands their nodes out from
 	// memory. 0 means 1, or the unit that an existing namespace has.
 	// Another unit ends all leases, as another layout does.
 	Unit int64

@@ -31,7 +31,7 @@ func (f *reservedFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.nobodyElse, "nobody-else", false, "with --backfill: your word that nobody else makes or made IDs "+
 		"with these numbers, by hand (0) or with an original snow-drift (1 to 4)")
 	fs.StringVar(&f.nodes, "backfill-nodes", "", "after the store was rolled back: your word that no ID for the past "+
-		"has a node of this `range`, as in 512-1023; the nodes before make no more")
+		"has a node of this `range`, as in 512-519; the nodes before make no more")
 	fs.BoolVar(&f.others, "others", false, "snow-drift made the first IDs, or people make some by hand: changes of "+
 		"layout are proven with the reserved numbers too")
 	command.NotByEnv(cmd, "backfill", "nobody-else", "backfill-nodes", "others")
