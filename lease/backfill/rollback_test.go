@@ -235,7 +235,7 @@ func TestPastNodes(t *testing.T) {
 // whoever sees that first. From then on it may not tell less.
 func TestPastOfAStoreThatTellsMore(t *testing.T) {
 	for name, sees := range map[string]func(p *past){
-		"a lease": (*past).id0,
+		"a lease": (*past).id0, "a backfill": func(p *past) { p.open(0) },
 		"a backfill, and a lease meanwhile": func(p *past) {
 			p.st.before = func([]store.Write) {
 				p.st.before = nil

@@ -390,3 +390,13 @@ var fails = tests.Fails
 
 // says reports an error without a text, and a call without an error.
 var says = tests.Says
+
+// A store without an identity may have lost counts, and nobody knows.
+func TestCountsOfAnUnknownStore(t *testing.T) {
+	ns := Namespace{}
+	ns.Identity, ns.ledger.Identity = "one:1", "one:1"
+	ns.identified("")
+	if ns.identified("two:1"); ns.ledger.Identity != "" || ns.Identity != "two:1" {
+		t.Errorf("%+v", ns)
+	}
+}
