@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -161,9 +162,7 @@ func (l Layout) norm() Layout {
 		l.Epoch = defaultEpoch()
 	}
 	l.Epoch = l.Epoch.UTC().Round(0)
-	if l.Tick == 0 {
-		l.Tick = time.Millisecond
-	}
+	l.Tick = cmp.Or(l.Tick, time.Millisecond)
 	if l.Last == 0 {
 		l.Last = int64(1)<<l.Bits(FieldSequence) - 1
 	}

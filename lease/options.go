@@ -117,9 +117,7 @@ type Options struct {
 // scheme.
 func (o *Options) settings(s *snowfence.Scheme) claim.Settings {
 	logger := o.Logger
-	if logger == nil {
-		logger = store.Warnings(slog.Default())
-	}
+	logger = cmp.Or(logger, store.Warnings(slog.Default()))
 	return claim.Settings{
 		TTL: o.TTL, MaxSkew: o.MaxSkew, Node: o.Node, Guard: o.Guard, Within: o.Within,
 		Nodes: o.Nodes, Label: o.Label, Wait: o.Wait, Create: o.Create, Clock: claim.ClockOf(o.Time, s),

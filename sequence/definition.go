@@ -108,9 +108,7 @@ func (d Definition) withDefaults() (Definition, course, error) {
 			d.MinRange = min(usualMinRange, d.MaxRange)
 		}
 	}
-	if d.MaxRange == 0 {
-		d.MaxRange = max(usualMaxRange, d.MinRange)
-	}
+	d.MaxRange = cmp.Or(d.MaxRange, max(usualMaxRange, d.MinRange))
 	switch {
 	case d.Mode != Fast && d.Mode != Dense && d.Mode != Strict:
 		return d, c, fmt.Errorf("the mode is %q: use fast, dense or strict (%w)", d.Mode, lease.ErrInvalid)

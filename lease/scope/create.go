@@ -66,9 +66,7 @@ func (op Operator) Create(
 		return Namespace{}, err
 	}
 	w, layout := world.From(ctx), s.Layout()
-	if o == nil {
-		o = &NamespaceOptions{}
-	}
+	o = cmp.Or(o, &NamespaceOptions{})
 	c := change{NamespaceOptions: NamespaceOptions{Unused: w.Now(), Nodes: o.Nodes}}
 	for {
 		ns, a, err := readNamespace(ctx, op.st, name)

@@ -1,6 +1,7 @@
 package clib
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -94,9 +95,7 @@ func parseOptions(text string, d door) (*options, error) {
 			return nil, InvalidError("option %s=%s: it is %s", name, value, optionTable[i].what)
 		}
 	}
-	if o.maxWait == 0 {
-		o.maxWait = -1 // not at all
-	}
+	o.maxWait = cmp.Or(o.maxWait, -1) // not at all
 	if o.lead < 0 {
 		return nil, InvalidError("option lead=%d: give 0 or more ticks", o.lead)
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"embed"
 	"io/fs"
 	"net/http"
@@ -54,9 +55,7 @@ func mountPage(mux *http.ServeMux) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		if name == "" {
-			name = "index.html"
-		}
+		name = cmp.Or(name, "index.html")
 		body, ok := files[name]
 		if !ok {
 			http.Error(w, "the dashboard has no such file", http.StatusNotFound)

@@ -3,6 +3,7 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"strconv"
@@ -162,9 +163,7 @@ func redisFindings(st *redisstore.Store, kind string, o *redisstore.Options) fun
 			return nil, err
 		}
 		fsync := v.Fsync
-		if fsync == "" {
-			fsync = "unknown"
-		}
+		fsync = cmp.Or(fsync, "unknown")
 		best := Finding{Name: "promise", Value: "best effort", Advice: "Redis may lose acknowledged writes at a " +
 			"failover: what can be noticed is, the rest may make an ID twice"}
 		if kind != "" && o.Replicas == 0 {

@@ -238,8 +238,6 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	c.pollWait = cmp.Or(c.pollWait, time.Second)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }

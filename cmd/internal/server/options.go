@@ -73,9 +73,7 @@ func (o Options) withDefaults() Options {
 	if o.PublicKey == nil {
 		o.PublicKey = func() string { return "" }
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Label = cmp.Or(o.Label, LabelOf("server"))
 	return o
 }

@@ -147,9 +147,7 @@ const longestLabel = 128
 
 // Normal returns the settings with a label and a block size, checked.
 func (n Settings) Normal(s *snowfence.Scheme) (Settings, error) {
-	if n.Nodes == 0 {
-		n.Nodes = 1
-	}
+	n.Nodes = cmp.Or(n.Nodes, 1)
 	if n.Label == "" {
 		host, err := os.Hostname()
 		if err != nil {

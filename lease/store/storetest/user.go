@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -53,9 +54,7 @@ func (w *world) openLease(o *lease.Options) *user {
 }
 
 func (w *world) tryOpen(o *lease.Options) (*user, error) {
-	if o == nil {
-		o = w.optionsOf(0)
-	}
+	o = cmp.Or(o, w.optionsOf(0))
 	l, err := lease.Open(w.ctx, w.st, name, w.scheme, o)
 	if err != nil {
 		return nil, err
