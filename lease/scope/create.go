@@ -52,9 +52,9 @@ type NamespaceOptions struct {
 
 // Create makes a namespace for IDs of the scheme. If it exists, it must be
 // the same, and nothing changes. A deleted namespace comes back with the
-// same layout, and its IDs start above its floor. If o names nodes that
-// could not be leased before, they count as used by hand until now. A
-// layout past its end is refused.
+// same layout, and its IDs start above its floor; a wrong clock is a
+// lease.ErrSkew then. If o names nodes that could not be leased before,
+// they count as used by hand until now. A layout past its end is refused.
 //
 // If the layout has a key field, the namespace remembers from the beginning
 // which secret has which key number. It adds secrets that it does not know
@@ -140,8 +140,7 @@ func (op Operator) Create(
 		// A namespace that comes back keeps the identity of its earlier
 		// store. If the store is another one by now, the first lease raises
 		// the floor.
-		ns, err = ns.write(ctx, op.st)
-		if !errors.Is(err, store.ErrLost) {
+		if ns, err = ns.write(ctx, op.st); !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
 	}

@@ -37,7 +37,8 @@ const (
 //
 // From then on no program leases the node. Until
 // [Operator.RetireFunctions], a change that could make an ID of it is
-// refused, and the namespace cannot be deleted.
+// refused, and the namespace cannot be deleted. A wrong clock is a
+// lease.ErrSkew.
 func (op Operator) RecordFunctions(
 	ctx context.Context, namespace string, node int64, f Functions, again bool,
 ) (recorded Region, after int64, err error) {
@@ -174,7 +175,7 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 // RetireFunctions records that functions in a database were dropped, and
 // returns their region with its end. After that, a layout, a lease or other
 // functions may use the node. The database's clock has to be within 30
-// seconds of the operator's.
+// seconds of the operator's. A wrong clock is a lease.ErrSkew.
 func (op Operator) RetireFunctions(ctx context.Context, namespace string, node int64) (Region, error) {
 	ns, a, err := readNamespace(ctx, op.st, namespace)
 	if err != nil {
