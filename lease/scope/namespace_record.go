@@ -115,7 +115,6 @@ type storedRegion struct {
 	Numbers   [2]int64   `json:"numbers"` // both included
 	Ticks     [2]int64   `json:"ticks"`   // half-open
 	Ended     bool       `json:"ended,omitempty"`
-	Forced    bool       `json:"forced,omitempty"`
 	Functions *Functions `json:"functions,omitempty"`
 }
 
@@ -131,7 +130,7 @@ func storedRegions(rs []Region) (layouts []string, stored []storedRegion) {
 			[2]int64{r.Nodes.From, r.Nodes.Until},
 			[2]int64{r.First, r.Last},
 			[2]int64{r.From, r.Until},
-			r.Ended, r.forced, r.Functions,
+			r.Ended, r.Functions,
 		})
 	}
 	return layouts, stored
@@ -155,7 +154,7 @@ func readRegions(specs []string, stored []storedRegion) ([]Region, error) {
 				Layout: layouts[s.Layout], Key: s.Key, Nodes: snowfence.NodeRange{From: s.Nodes[0], Until: s.Nodes[1]},
 				First: s.Numbers[0], Last: s.Numbers[1], From: s.Ticks[0], Until: s.Ticks[1],
 			},
-			Owner: s.Owner, Ended: s.Ended, forced: s.Forced, Functions: s.Functions,
+			Owner: s.Owner, Ended: s.Ended, Functions: s.Functions,
 		})
 	}
 	return out, nil

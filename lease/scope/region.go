@@ -22,14 +22,13 @@ const (
 )
 
 // Region is a part of a namespace: a set of IDs, and its owner. A namespace
-// is a list of regions. No two of them have an ID in common, unless one is
-// forced.
+// is a list of regions. No two of them have an ID in common, unless an
+// operator forced a change.
 type Region struct {
 	snowfence.Region
 	Owner     string     // who makes its IDs: "leases", "functions", "backfill" or "others"
 	Ended     bool       // its owner has stopped; only a backfill still makes IDs of its times
 	Functions *Functions // which, if functions own it
-	forced    bool       // it may meet earlier regions; later ones are proven against it
 }
 
 // empty reports whether the region has no ID.
@@ -164,7 +163,6 @@ func (ns *Namespace) add(r Region, force bool) error {
 		if !force || q.Owner == ownerBackfill || !q.Ended {
 			return err
 		}
-		r.forced = true
 	}
 	ns.Regions = append(slices.Clip(ns.Regions), r)
 	return ns.fits()

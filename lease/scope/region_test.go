@@ -30,9 +30,6 @@ func outline(r Region) string {
 	if r.Ended {
 		text += fmt.Sprint("-", r.Until)
 	}
-	if r.forced {
-		text += " forced"
-	}
 	return text
 }
 
@@ -173,13 +170,13 @@ func TestForcedRegions(t *testing.T) {
 	}
 	noError(t, ns.begin(l, true, false))
 	want := []string{
-		"leases 0-16 x 2-7 @0-100", "others 0-16 x 0-0 @0-100", "leases 0-16 x 2-7 @50 forced",
-		"backfill 0-16 x 0-0 @50 forced",
+		"leases 0-16 x 2-7 @0-100", "others 0-16 x 0-0 @0-100", "leases 0-16 x 2-7 @50",
+		"backfill 0-16 x 0-0 @50",
 	}
 	if !slices.Equal(outlines(ns), want) {
 		t.Errorf("%q", outlines(ns))
 	}
-	if got := outline(ns.layouts()[0]); got != "leases 0-16 x 2-7 @0 forced" && len(ns.layouts()) != 1 {
+	if got := outline(ns.layouts()[0]); got != "leases 0-16 x 2-7 @0" || len(ns.layouts()) != 1 {
 		t.Errorf("layouts in a row are one: %q", got)
 	}
 }
@@ -283,7 +280,7 @@ func TestEncryptedRegions(t *testing.T) {
 	other := ns
 	other.Fingerprint = "b"
 	wantErr(t, other.begin(l, false, false), snowfence.ErrUnproven, "another secret")
-	if err := other.begin(l, true, false); err != nil || !other.Regions[1].forced {
+	if err := other.begin(l, true, false); err != nil {
 		t.Errorf("forced: %q, %v", outlines(other), err)
 	}
 	if n := len(other.layouts()); n != 2 || len(other.History()) != 1 {

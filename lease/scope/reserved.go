@@ -149,7 +149,7 @@ func (ns *Namespace) reserve() error {
 	some := false
 	for i, l := range ns.layouts() {
 		some = some || l.Layout.First > 0
-		l.Owner, l.First, l.Last, l.forced = ownerBackfill, 0, min(last, l.Layout.First-1), false
+		l.Owner, l.First, l.Last = ownerBackfill, 0, min(last, l.Layout.First-1)
 		if i == 0 {
 			l.From = 1 // times before belong to the first layout; tick 0 could give the ID 0
 		}
