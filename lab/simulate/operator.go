@@ -23,13 +23,13 @@ func (s *sim) directLink() link { return link{p: s.operator, near: true} }
 
 // changeIdentity gives the store another identity, for a process that says
 // that it lost a write. It must have: once for each loss, also for late
-// processes.
+// processes. One of a layout before cannot see whether others told it.
 func (s *sim) changeIdentity(p *process, identity string) {
 	st := s.store
 	if st.name() != identity {
 		return
 	}
-	if !st.hasLost {
+	if !st.hasLost && p.era == s.era {
 		s.violate("%s suspects a store that lost nothing since it had another identity", p.name)
 	}
 	st.changeIdentity()

@@ -167,7 +167,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns scope.Namespac
 
 // tellLoss tells other holders that the store lost writes, where this one
 // cannot raise the floor: the namespace is gone, moved or of another
-// layout.
+// layout. A guest, which knows no identity, may tell it again.
 func (c *storeClaim) tellLoss(ctx context.Context, ns scope.Namespace) error {
 	was := c.identity
 	if same, _ := store.Compare(c.last.Identity, ns.Identity); was == "" && same { // nobody else told it
