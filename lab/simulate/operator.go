@@ -23,13 +23,13 @@ func (s *sim) directLink() link { return link{p: s.operator, near: true} }
 
 // changeIdentity gives the store another identity, for a process that says
 // that it lost a write. It must have: once for each loss, also for late
-// processes. One of a layout before cannot see whether others told it.
+// processes. A guest that cannot raise the floor may tell it again.
 func (s *sim) changeIdentity(p *process, identity string) {
 	st := s.store
 	if st.name() != identity {
 		return
 	}
-	if !st.hasLost && p.era == s.era {
+	if !st.hasLost && p.era == s.era && s.namespaceState() == scope.Active {
 		s.violate("%s suspects a store that lost nothing since it had another identity", p.name)
 	}
 	st.changeIdentity()
