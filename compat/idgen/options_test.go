@@ -77,6 +77,9 @@ func TestBadOptionsAreRefused(t *testing.T) {
 			_, errLayout := o.Layout()
 			g, err := TryNewDefaultIdGenerator(o)
 			paniced := catch(func() { NewDefaultIdGenerator(o).Close() })
+			if now := time.UnixMilli(o.BaseTime); o.check(now) != nil && tt.fault == "" {
+				t.Error("refused at its base time")
+			}
 			if tt.fault == "" {
 				if errLayout != nil || err != nil || paniced != nil {
 					t.Fatalf("errors %v and %v, panic %v", errLayout, err, paniced)

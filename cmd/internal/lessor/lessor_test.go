@@ -404,7 +404,11 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 // ended are lost, and so are the tickets of a unit whose namespace is gone.
 func TestLessorsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 8)
+		early, r := newRig(t, 8), newRig(t, 8)
+		must(early.take("x"))
+		noError(t, early.Close(t.Context()))
+		within := wire.Request{Within: snowfence.NodeRange{Until: 8}}
+		wantErr(t, tests.ErrOf(early.Acquire(t.Context(), "n", within)), lease.ErrEnded, "its unit was given back")
 		a := must(r.take("x"))
 		other := lessor.New("other", 8, r.open, nil, func(error) {})
 		defer other.Close(t.Context())
