@@ -30,7 +30,7 @@ func TestNames(t *testing.T) {
 }
 
 // A record of a later version may mean other numbers: it is refused, as is
-// a damaged one. Only who has a damaged one is told to restore a backup,
+// a damaged one. Only a damaged one asks for a backup,
 // and all that makes it safe.
 func TestRecordsThatAreRefused(t *testing.T) {
 	const later, damaged = "use a newer program: ", "restore a backup, and run snowfence store restored before"

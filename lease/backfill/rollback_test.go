@@ -243,13 +243,13 @@ func TestPastOfAStoreThatTellsMore(t *testing.T) {
 			}
 			p.open(0)
 		},
-		"who chooses numbers":  func(p *past) { p.allow(0) },
-		"who names nodes":      func(p *past) { p.nodes(0, 4) },
-		"who changes a layout": func(p *past) { p.change(pastSide) },
+		"a choice of numbers": func(p *past) { p.allow(0) },
+		"a choice of nodes":   func(p *past) { p.nodes(0, 4) },
+		"a change of layout":  func(p *past) { p.change(pastSide) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, at := newPastOf(t, schemeOf(t, pastLayout)), pastNow.Add(-time.Hour)
-			if name != "who chooses numbers" {
+			if name != "a choice of numbers" {
 				p.allow(0)
 				p.id(p.open(0), at)
 			}

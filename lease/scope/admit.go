@@ -107,7 +107,7 @@ func (ns Namespace) NoteIdentity(ctx context.Context, st store.Store, id string)
 }
 
 // identified gives a namespace another identity of its store, or that of
-// the store that it moves to. Who calls it has compared the one before.
+// the store that it moves to. The caller has compared the one before.
 //
 // Invariant: right counts stay right, and lost ones stay lost.
 func (ns *Namespace) identified(id string) {
