@@ -56,7 +56,7 @@ func (s *Store) adviseOn(err error) error {
 	text := ""
 	switch {
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		text = "the database has reached its limit, and etcd refuses writes: compact it (etcdctl compact " +
+		text = "the database has reached its limit, and etcd refuses writes: compact it (etcdctl compact --physical " +
 			"REVISION, which etcdctl endpoint status -w json shows), etcdctl defrag on each member, then " +
 			"etcdctl alarm disarm;" +
 			" and start etcd with --auto-compaction-retention=5m, and with a larger --quota-backend-bytes if need be"

@@ -164,7 +164,7 @@ func TestNoSpace(t *testing.T) {
 	renew(writes, 1)
 	_, err := store.Put(t.Context(), st, writes[0])
 	if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(),
-		"compact it (etcdctl compact REVISION, which "+
+		"compact it (etcdctl compact --physical REVISION, which "+
 			"etcdctl endpoint status -w json shows), etcdctl defrag on each member, then etcdctl alarm disarm; and start etcd with --auto-compaction-retention=5m") {
 		t.Fatalf("a swap in a full database: %v", err)
 	}
@@ -175,7 +175,7 @@ func TestNoSpace(t *testing.T) {
 	if !ok {
 		t.Fatal(revision)
 	}
-	ask(t, member, "compact", regexp.MustCompile(`^\d+`).FindString(revision))
+	ask(t, member, "compact", "--physical", regexp.MustCompile(`^\d+`).FindString(revision))
 	ask(t, member, "defrag")
 	ask(t, member, "alarm", "disarm")
 	swap(t, st, writes)

@@ -217,7 +217,7 @@ func etcdTarget(t testing.TB) *target {
 		}
 		r, err := c.Get(t.Context(), "hoard")
 		must(t, err)
-		must(t, tests.ErrOf(c.Compact(t.Context(), r.Header.Revision)))
+		must(t, tests.ErrOf(c.Compact(t.Context(), r.Header.Revision, clientv3.WithCompactPhysical())))
 		must(t, tests.ErrOf(c.Defragment(t.Context(), e.URL())))
 		must(t, tests.ErrOf(c.AlarmDisarm(t.Context(), &clientv3.AlarmMember{})))
 	}
