@@ -102,14 +102,14 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 // the store. One that makes IDs, or sublets nodes, learns of a change from
 // its leases, unless they lapsed.
 func (sp *Space) isCurrent() bool {
-	if _, sublet := sp.lessor.Count(); sp.stale.Load() || sublet > 0 {
-		return !sp.stale.Load()
-	}
 	now := sp.core.now()
-	if now.UnixNano()-sp.readAt.Load() < int64(schemeTTL) {
+	_, sublet := sp.lessor.Count()
+	switch {
+	case sp.stale.Load():
+		return false
+	case sublet > 0, now.UnixNano()-sp.readAt.Load() < int64(schemeTTL):
 		return true
-	}
-	if sp.Own.gen.Load() == nil || sp.Own.Lapsed(now) {
+	case sp.Own.gen.Load() == nil, sp.Own.Lapsed(now):
 		return false
 	}
 	sp.readAt.Store(now.UnixNano())
